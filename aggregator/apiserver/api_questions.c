@@ -234,7 +234,7 @@ void api_questions_serve(struct api_questions *all, struct account *account,
 /* ---- all ---- */
 
 /* Those that the scheduler has end here; a review ends by itself. */
-static void look(void *owner)
+static void check_clients(void *owner)
 {
 	struct api_questions *all = owner;
 
@@ -256,7 +256,7 @@ struct api_questions *api_questions_new(uv_loop_t *loop,
 
 	all->questions = questions;
 	all->review = review;
-	all->timer = timer_new(loop, look, all);
+	all->timer = timer_new(loop, check_clients, all);
 	LIST_INIT(&all->open);
 	return all;
 }
@@ -265,7 +265,7 @@ void api_questions_stop(struct api_questions *all)
 {
 	if (all != NULL) {
 		all->is_stopped = true;
-		look(all);
+		check_clients(all);
 	}
 }
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <sys/queue.h>
 
-enum { LOOK_MS = 500 };
+enum { CHECK_MS = 500 };
 
 struct waiting {
 	TAILQ_ENTRY(waiting) link;
@@ -54,7 +54,7 @@ static void end(const struct load_wait_request *asked, const char *why)
 	free(asked->owner);
 }
 
-static void look(void *owner)
+static void check_waiting(void *owner)
 {
 	struct load_wait *waits = owner;
 	uint64_t now_us = clock_monotonic_us();
@@ -83,7 +83,7 @@ struct load_wait *load_wait_new(uv_loop_t *loop, const struct live *live)
 	waits->live = live;
 	waits->share.limits.max = LOAD_WAIT_MAX;
 	waits->share.limits.flow_max = LOAD_WAIT_OF_PEER;
-	waits->timer = timer_new(loop, look, waits);
+	waits->timer = timer_new(loop, check_waiting, waits);
 	TAILQ_INIT(&waits->list);
 	return waits;
 }
@@ -111,7 +111,7 @@ void load_wait_add(struct load_wait *waits,
 		resume(&asked);
 	}
 	if (waits->count == 0) {
-		timer_start(waits->timer, LOOK_MS, LOOK_MS);
+		timer_start(waits->timer, CHECK_MS, CHECK_MS);
 	}
 	waiting = xcalloc(1, sizeof(*waiting));
 	waiting->asked = *request;

@@ -53,7 +53,7 @@ must_check int chunk_write(struct buffer *out,
 struct chunk;
 
 /* Selects what to decode; the rest of the reports is unknown. */
-struct chunk_want {
+struct chunk_selection {
 	unsigned int parts;  /* enum schema_part */
 	const char *pod_uid; /* decode only this pod; NULL: all */
 };
@@ -61,7 +61,7 @@ struct chunk_want {
 /* Does not keep bytes. Skips unwanted columns without checking their values.
  * -EBADMSG: damaged, or not a chunk. */
 must_check int chunk_open(struct chunk **out, const void *bytes, size_t len,
-	const struct chunk_want *want, struct error *err);
+	const struct chunk_selection *selection, struct error *err);
 void chunk_close(struct chunk *chunk); /* NULL is fine */
 
 /* The memory that the chunk takes. */

@@ -11,7 +11,7 @@
 struct stream {
 	struct column_bytes in;
 	struct column_presence presence;
-	struct columns_want want;
+	struct columns_selection selection;
 };
 
 static bool get_number(size_t *out, struct column_bytes *in, size_t most)
@@ -56,7 +56,7 @@ static bool get_part(struct column_bytes *part, struct column_bytes *in)
 
 static bool get_columns(uint64_t *values, size_t columns, struct stream *stream)
 {
-	size_t rows = stream->want.rows;
+	size_t rows = stream->selection.rows;
 	bool is_good = true;
 
 	for (size_t c = 0; is_good && c < columns; c++) {
@@ -72,13 +72,13 @@ static bool get_elements(uint64_t **values, size_t columns, unsigned int part,
 {
 	bool is_good = true;
 
-	if ((stream->want.parts & part) != 0) {
-		*values =
-			xcalloc(columns * stream->want.rows, sizeof(**values));
+	if ((stream->selection.parts & part) != 0) {
+		*values = xcalloc(columns * stream->selection.rows,
+			sizeof(**values));
 		return get_columns(*values, columns, stream);
 	}
 	for (size_t c = 0; is_good && c < columns; c++) {
-		is_good = column_skip(stream->want.rows, &stream->presence,
+		is_good = column_skip(stream->selection.rows, &stream->presence,
 			&stream->in);
 	}
 	return is_good;
@@ -141,7 +141,7 @@ static bool get_node_columns(struct chunk *chunk, struct schema_fields fields,
 	report_init(&chunk->pattern);
 	if (!get_columns(chunk->leading, LEADING, stream) ||
 		!columns_read(&chunk->columns, &chunk->pattern, fields,
-			&stream->want, &stream->presence, &stream->in) ||
+			&stream->selection, &stream->presence, &stream->in) ||
 		!get_elements(&chunk->elements, elements, SCHEMA_REST,
 			stream)) {
 		return false;
@@ -157,7 +157,7 @@ static bool get_node_columns(struct chunk *chunk, struct schema_fields fields,
 static bool get_node(struct chunk *chunk, struct schema_fields fields,
 	unsigned int parts, struct column_bytes *in)
 {
-	struct stream stream = { .want = { .parts = parts } };
+	struct stream stream = { .selection = { .parts = parts } };
 	bool is_good;
 
 	if (!get_number(&chunk->count, in, CHUNK_REPORTS_MAX) ||
@@ -165,7 +165,7 @@ static bool get_node(struct chunk *chunk, struct schema_fields fields,
 		!get_part(&stream.in, in)) {
 		return false;
 	}
-	stream.want.rows = chunk->count;
+	stream.selection.rows = chunk->count;
 	is_good = get_node_columns(chunk, fields, &stream);
 	column_presence_fini(&stream.presence);
 	return is_good;
@@ -288,14 +288,14 @@ static bool get_pod(struct chunk_pod *pod, unsigned int parts,
 	const struct column_bytes *in)
 {
 	struct stream stream = { .in = *in,
-		.want = { .parts = parts, .rows = pod->count } };
+		.selection = { .parts = parts, .rows = pod->count } };
 	bool is_good;
 
 	vm_pod_init(&pod->pattern);
 	memcpy(pod->pattern.pod_uid, pod->uid, sizeof(pod->uid));
 	pod->pattern.cgroup_inode = pod->inode;
 	is_good = columns_read(&pod->columns, &pod->pattern, schema_vm,
-			  &stream.want, &stream.presence, &stream.in) &&
+			  &stream.selection, &stream.presence, &stream.in) &&
 		get_elements(&pod->hugetlb, pod->sizes * schema_hugetlb.count,
 			SCHEMA_POD_MEMORY, &stream) &&
 		stream.in.at == stream.in.end;
@@ -303,12 +303,12 @@ static bool get_pod(struct chunk_pod *pod, unsigned int parts,
 	return is_good;
 }
 
-static bool get_pods(struct chunk *chunk, const struct chunk_want *want,
-	struct column_bytes *in)
+static bool get_pods(struct chunk *chunk,
+	const struct chunk_selection *selection, struct column_bytes *in)
 {
 	size_t cells = 0;
 
-	if (!get_pod_headers(chunk, &cells, want->pod_uid, in)) {
+	if (!get_pod_headers(chunk, &cells, selection->pod_uid, in)) {
 		return false;
 	}
 	chunk->cells = xcalloc(cells, sizeof(*chunk->cells));
@@ -323,7 +323,8 @@ static bool get_pods(struct chunk *chunk, const struct chunk_want *want,
 
 		part.end = in->at;
 		if (part.at == NULL ||
-			(pod->is_wanted && !get_pod(pod, want->parts, &part))) {
+			(pod->is_wanted &&
+				!get_pod(pod, selection->parts, &part))) {
 			return false;
 		}
 	}
@@ -348,7 +349,7 @@ static struct schema_fields node_fields(uint8_t version)
 }
 
 int chunk_open(struct chunk **out, const void *bytes, size_t len,
-	const struct chunk_want *want, struct error *err)
+	const struct chunk_selection *selection, struct error *err)
 {
 	uint8_t version = version_of(bytes, len);
 	struct column_bytes in;
@@ -359,9 +360,9 @@ int chunk_open(struct chunk **out, const void *bytes, size_t len,
 		return r;
 	}
 	chunk = xcalloc(1, sizeof(*chunk));
-	if (!get_node(chunk, node_fields(version), want->parts, &in) ||
-		((want->parts & SCHEMA_PODS) != 0 &&
-			!get_pods(chunk, want, &in))) {
+	if (!get_node(chunk, node_fields(version), selection->parts, &in) ||
+		((selection->parts & SCHEMA_PODS) != 0 &&
+			!get_pods(chunk, selection, &in))) {
 		chunk_close(chunk);
 		return error_set(err, -EBADMSG, "cannot read the chunk");
 	}

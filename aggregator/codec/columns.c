@@ -56,25 +56,26 @@ static uint64_t *add_member(struct columns *out, size_t wanted, size_t rows,
 }
 
 bool columns_read(struct columns *out, void *pattern,
-	struct schema_fields fields, const struct columns_want *want,
+	struct schema_fields fields, const struct columns_selection *selection,
 	struct column_presence *presence, struct column_bytes *in)
 {
-	const size_t wanted = count_wanted(fields, want->parts);
+	const size_t wanted = count_wanted(fields, selection->parts);
 	bool is_good = true;
 
-	if (want->rows == 0) {
+	if (selection->rows == 0) {
 		return true;
 	}
 	for (size_t f = 0; is_good && f < fields.count; f++) {
 		const struct schema_field *field = &fields.list[f];
 
-		if (!is_wanted(field, want->parts)) {
-			is_good = column_skip(want->rows, presence, in);
+		if (!is_wanted(field, selection->parts)) {
+			is_good = column_skip(selection->rows, presence, in);
 		} else if (!set_pattern(pattern, field, in)) {
 			uint64_t *values =
-				add_member(out, wanted, want->rows, field);
+				add_member(out, wanted, selection->rows, field);
 
-			is_good = column_read(values, want->rows, presence, in);
+			is_good = column_read(values, selection->rows, presence,
+				in);
 		}
 	}
 	return is_good;

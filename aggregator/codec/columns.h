@@ -21,7 +21,7 @@ struct columns {
 	size_t bytes;	  /* of both */
 };
 
-struct columns_want {
+struct columns_selection {
 	unsigned int parts; /* enum schema_part */
 	size_t rows;	    /* 0: there are no columns */
 };
@@ -30,7 +30,7 @@ struct columns_want {
  * fields are of; members that are not wanted keep their values there. The
  * caller frees out in any case. False: as column_read(). */
 bool columns_read(struct columns *out, void *pattern,
-	struct schema_fields fields, const struct columns_want *want,
+	struct schema_fields fields, const struct columns_selection *selection,
 	struct column_presence *presence, struct column_bytes *in);
 
 void columns_fini(struct columns *columns);

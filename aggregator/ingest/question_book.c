@@ -37,11 +37,11 @@ void question_book_fini(struct question_book *book)
 	}
 }
 
-static void remove_parked(struct question_book *book, size_t index)
+static void remove_waiting(struct question_book *book, size_t index)
 {
-	book->parked_count--;
-	memmove(&book->parked[index], &book->parked[index + 1],
-		(book->parked_count - index) * sizeof(book->parked[0]));
+	book->waiting_count--;
+	memmove(&book->waiting[index], &book->waiting[index + 1],
+		(book->waiting_count - index) * sizeof(book->waiting[0]));
 }
 
 static void note_scheduler(struct question_book *book, uint64_t now_us)
@@ -52,8 +52,8 @@ static void note_scheduler(struct question_book *book, uint64_t now_us)
 
 bool question_book_has_leader(const struct question_book *book, uint64_t now_us)
 {
-	for (size_t i = 0; i < book->parked_count; i++) {
-		if (!book->is_gone(book->parked[i].handle)) {
+	for (size_t i = 0; i < book->waiting_count; i++) {
+		if (!book->is_gone(book->waiting[i].handle)) {
 			return true;
 		}
 	}
@@ -163,7 +163,7 @@ void question_book_cancel(struct question_book *book, const void *owner)
 	}
 }
 
-/* ---- parked requests ---- */
+/* ---- waiting requests ---- */
 
 static bool is_held(const struct question_request *request, uint64_t id)
 {
@@ -189,41 +189,43 @@ static void take_back_lost(struct question_book *book,
 	}
 }
 
-/* The index of the request that a new one displaces; parked_count: none. The
+/* The index of the request that a new one displaces; waiting_count: none. The
  * oldest gives way: a term and a connection have one, so nobody has more. */
 static size_t find_displaced(const struct question_book *book,
-	const struct parked_request *parked)
+	const struct waiting_request *waiting)
 {
-	for (size_t i = 0; i < book->parked_count; i++) {
-		if (book->parked[i].pipe == parked->pipe ||
-			book->parked[i].request.term == parked->request.term) {
+	for (size_t i = 0; i < book->waiting_count; i++) {
+		if (book->waiting[i].pipe == waiting->pipe ||
+			book->waiting[i].request.term ==
+				waiting->request.term) {
 			return i;
 		}
 	}
-	return book->parked_count == QUESTIONS_PARKED_MAX ? 0
-							  : book->parked_count;
+	return book->waiting_count == QUESTIONS_WAITING_MAX
+		? 0
+		: book->waiting_count;
 }
 
-bool question_book_park(struct question_book *book,
-	const struct parked_request *parked, uint64_t now_us,
-	struct parked_request *displaced)
+bool question_book_wait(struct question_book *book,
+	const struct waiting_request *waiting, uint64_t now_us,
+	struct waiting_request *displaced)
 {
-	size_t i = find_displaced(book, parked);
-	bool is_taken = i < book->parked_count;
+	size_t i = find_displaced(book, waiting);
+	bool is_taken = i < book->waiting_count;
 
 	if (is_taken) {
-		*displaced = book->parked[i];
-		remove_parked(book, i);
+		*displaced = book->waiting[i];
+		remove_waiting(book, i);
 	}
-	book->parked[book->parked_count++] = *parked;
-	book->rebalance = parked->request.rebalance;
-	book->kinds = parked->request.kinds;
+	book->waiting[book->waiting_count++] = *waiting;
+	book->rebalance = waiting->request.rebalance;
+	book->kinds = waiting->request.kinds;
 	note_scheduler(book, now_us);
-	take_back_lost(book, &parked->request);
+	take_back_lost(book, &waiting->request);
 	return is_taken;
 }
 
-/* When the question may go to the scheduler that parked this. */
+/* When the question may go to the scheduler that sent this. */
 static uint64_t free_us(const struct open_question *open,
 	const struct question_request *request)
 {
@@ -256,33 +258,33 @@ static void give(struct open_question *open, uint64_t term, uint64_t now_us)
 }
 
 static bool is_over(const struct question_book *book,
-	const struct parked_request *parked, uint64_t now_us)
+	const struct waiting_request *waiting, uint64_t now_us)
 {
-	return now_us - parked->since_us >= QUESTION_HOLD_US ||
-		book->is_gone(parked->handle);
+	return now_us - waiting->since_us >= QUESTION_HOLD_US ||
+		book->is_gone(waiting->handle);
 }
 
 bool question_book_next(struct question_book *book, uint64_t now_us,
-	struct parked_request *out, struct question *question)
+	struct waiting_request *out, struct question *question)
 {
-	for (size_t i = book->parked_count; i-- > 0;) {
-		const struct parked_request parked = book->parked[i];
-		bool over = is_over(book, &parked, now_us);
+	for (size_t i = book->waiting_count; i-- > 0;) {
+		const struct waiting_request waiting = book->waiting[i];
+		bool over = is_over(book, &waiting, now_us);
 		struct open_question *open =
-			over ? NULL : find_free(book, &parked.request, now_us);
+			over ? NULL : find_free(book, &waiting.request, now_us);
 
 		if (!over && open == NULL) {
 			continue;
 		}
-		*out = parked;
+		*out = waiting;
 		*question = (struct question){ 0 };
-		remove_parked(book, i);
+		remove_waiting(book, i);
 		if (open != NULL) {
-			give(open, parked.request.term, now_us);
+			give(open, waiting.request.term, now_us);
 			*question = open->question;
 		}
 		/* A connection that has ended says nothing of now. */
-		if (!book->is_gone(parked.handle)) {
+		if (!book->is_gone(waiting.handle)) {
 			note_scheduler(book, now_us);
 		}
 		return true;
@@ -401,14 +403,14 @@ uint64_t question_book_wait_us(const struct question_book *book,
 	if (book->count > 0) {
 		note_sooner(&soonest, book->open[0].due_us, now_us);
 	}
-	for (size_t i = 0; i < book->parked_count; i++) {
-		const struct parked_request *parked = &book->parked[i];
+	for (size_t i = 0; i < book->waiting_count; i++) {
+		const struct waiting_request *waiting = &book->waiting[i];
 
-		note_sooner(&soonest, parked->since_us + QUESTION_HOLD_US,
+		note_sooner(&soonest, waiting->since_us + QUESTION_HOLD_US,
 			now_us);
 		for (size_t k = 0; k < book->count; k++) {
 			note_sooner(&soonest,
-				free_us(&book->open[k], &parked->request),
+				free_us(&book->open[k], &waiting->request),
 				now_us);
 		}
 	}

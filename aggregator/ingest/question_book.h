@@ -1,13 +1,13 @@
-/* The open questions of people, and the requests that schedulers keep parked
+/* The open questions of people, and the requests that schedulers keep waiting
  * for them. Pure: time is an argument, and a request is a pointer that the
  * caller gets back.
  *
- * A question goes to a parked request, the newest one first. It belongs to that
+ * A question goes to a waiting request, the newest one first. It belongs to that
  * scheduler's term, until
  * - the term answers it;
- * - the term parks again and does not hold it: the question was lost;
+ * - the term asks again and does not hold it: the question was lost;
  * - the term gives it back, or does not answer for QUESTION_LOST_US while
- *   another scheduler parks: the first may have died.
+ *   another scheduler asks: the first may have died.
  * The first full answer counts. A question ends with 503 at its deadline. A
  * scheduler gets no question of a kind that it does not know. */
 #pragma once
@@ -23,8 +23,8 @@
 
 enum {
 	QUESTIONS_OPEN_MAX = 32,
-	QUESTIONS_USER_MAX = 4,	  /* open ones of a user */
-	QUESTIONS_PARKED_MAX = 8, /* requests */
+	QUESTIONS_USER_MAX = 4,	   /* open ones of a user */
+	QUESTIONS_WAITING_MAX = 8, /* requests */
 };
 #define QUESTION_HOLD_US UINT64_C(10000000)
 #define QUESTION_LOST_US UINT64_C(5000000)
@@ -59,7 +59,7 @@ struct open_question {
 	struct buffer answer;
 };
 
-struct parked_request {
+struct waiting_request {
 	void *handle; /* the caller's */
 	struct question_request request;
 	uint64_t since_us;
@@ -69,15 +69,14 @@ struct parked_request {
 struct question_book {
 	struct open_question open[QUESTIONS_OPEN_MAX]; /* the oldest first */
 	size_t count;
-	struct parked_request parked[QUESTIONS_PARKED_MAX]; /* the same */
-	size_t parked_count;
+	struct waiting_request waiting[QUESTIONS_WAITING_MAX]; /* the same */
+	size_t waiting_count;
 	struct fair_share share; /* of users in the open questions */
 	uint64_t next_id;
 	uint64_t seen_us; /* when a scheduler was heard of last */
 	bool has_seen;
 	struct rebalance_state rebalance; /* of the newest request */
-	/* Those of the request that was parked last; all, before there was
-	 * one. */
+	/* Those of the request that came last; all, before there was one. */
 	uint32_t kinds;
 	/* The connection of the request has ended. */
 	bool (*is_gone)(const void *handle);
@@ -108,14 +107,14 @@ must_check int question_book_ask(struct question_book *book,
 void question_book_cancel(struct question_book *book, const void *owner);
 
 /* True: *displaced had to give way, and gets an empty question. */
-bool question_book_park(struct question_book *book,
-	const struct parked_request *parked, uint64_t now_us,
-	struct parked_request *displaced);
+bool question_book_wait(struct question_book *book,
+	const struct waiting_request *waiting, uint64_t now_us,
+	struct waiting_request *displaced);
 
-/* Removes a parked request that is to be answered now. *question is borrowed
+/* Removes a waiting request that is to be answered now. *question is borrowed
  * until the next call; its id is 0 if there is none. False: no request is. */
 bool question_book_next(struct question_book *book, uint64_t now_us,
-	struct parked_request *out, struct question *question);
+	struct waiting_request *out, struct question *question);
 
 /* A question that ended. The caller calls done and releases the body. */
 struct ended_question {

@@ -22,16 +22,16 @@ static bool is_gone(const void *handle)
 	return mq_request_host(handle) == 0;
 }
 
-static void reply(const struct parked_request *parked,
+static void reply(const struct waiting_request *waiting,
 	const struct question *question)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(MESSAGE_MAX);
 
 	wire_pack_question(&out, question);
-	ingest_reply_bytes(parked->handle, &out);
+	ingest_reply_bytes(waiting->handle, &out);
 }
 
-static void tell(struct ended_question *ended)
+static void call_done(struct ended_question *ended)
 {
 	ended->done(ended->owner, ended->status,
 		ended->body.data == NULL ? "" : ended->body.data,
@@ -43,17 +43,17 @@ static void tell(struct ended_question *ended)
 static void step(struct questions *questions)
 {
 	uint64_t now_us = clock_monotonic_us();
-	struct parked_request parked;
+	struct waiting_request waiting;
 	struct ended_question ended;
 	struct question question;
 	uint64_t wait_us;
 
-	while (question_book_next(&questions->book, now_us, &parked,
+	while (question_book_next(&questions->book, now_us, &waiting,
 		&question)) {
-		reply(&parked, &question);
+		reply(&waiting, &question);
 	}
 	while (question_book_expire(&questions->book, now_us, &ended)) {
-		tell(&ended);
+		call_done(&ended);
 	}
 	wait_us = question_book_wait_us(&questions->book, now_us);
 	if (wait_us == UINT64_MAX) {
@@ -141,16 +141,17 @@ const struct rebalance_state *questions_rebalance(
 	return question_book_rebalance(&questions->book, clock_monotonic_us());
 }
 
-static void park(struct questions *questions, struct mq_request *request,
-	const struct question_request *asked)
+static void wait_for_question(struct questions *questions,
+	struct mq_request *request, const struct question_request *asked)
 {
 	static const struct question none = { 0 };
 	uint64_t now_us = clock_monotonic_us();
-	const struct parked_request parked = { request, *asked, now_us,
+	const struct waiting_request waiting = { request, *asked, now_us,
 		mq_request_pipe(request) };
-	struct parked_request displaced;
+	struct waiting_request displaced;
 
-	if (question_book_park(&questions->book, &parked, now_us, &displaced)) {
+	if (question_book_wait(&questions->book, &waiting, now_us,
+		    &displaced)) {
 		reply(&displaced, &none);
 	}
 	step(questions);
@@ -168,7 +169,7 @@ static void take_answer(struct questions *questions, struct mq_request *request,
 	wire_pack_answer_ack(&out, &ack);
 	ingest_reply_bytes(request, &out);
 	if (is_ended) {
-		tell(&ended);
+		call_done(&ended);
 	}
 	step(questions);
 }
@@ -179,6 +180,7 @@ void questions_serve(struct questions *questions, struct mq_request *request,
 	if (message->kind == WIRE_ANSWER) {
 		take_answer(questions, request, &message->answer);
 	} else {
-		park(questions, request, &message->question_request);
+		wait_for_question(questions, request,
+			&message->question_request);
 	}
 }

@@ -1,5 +1,5 @@
 /* Questions of people to the leading scheduler, over the requests that it keeps
- * parked here. ingest/question_book.h has the rules and the limits. */
+ * waiting here. ingest/question_book.h has the rules and the limits. */
 #pragma once
 
 #include "aggregator/ingest/question_book.h"

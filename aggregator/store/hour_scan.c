@@ -120,10 +120,10 @@ static int list_chunks(struct hour_scan *scan, struct error *err)
 	for (size_t i = 0; r == 0 && !scan->is_full && i < chunks->count; i++) {
 		struct open_chunk *open = &chunks->list[i];
 
-		r = open_chunks_look(chunks, open, err);
+		r = open_chunks_preview(chunks, open, err);
 		if (r == 0 && !open->is_damaged) {
 			list_chunk(scan, open, i);
-			open_chunks_end_look(chunks, open);
+			open_chunks_end_preview(chunks, open);
 		}
 	}
 	return r;
@@ -365,8 +365,8 @@ static int list_all(struct hour_scan *scan, struct error *err)
 	clear(scan);
 	scan->is_full = false;
 	scan->chunks.node = scan->range->name;
-	scan->chunks.want =
-		(struct chunk_want){ scan->range->parts, scan->range->pod_uid };
+	scan->chunks.selection = (struct chunk_selection){ scan->range->parts,
+		scan->range->pod_uid };
 	r = find_chunks(scan, add_chunk, err);
 	r = r == 0 ? list_chunks(scan, err) : r;
 	r = r == 0 ? find_rows(scan, list_slot, err) : r;

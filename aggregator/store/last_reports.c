@@ -120,7 +120,7 @@ static int read_rows(struct last_reports *out, struct sqlite3 *db,
 static void read_chunk(struct last_report *last, const void *body, size_t len,
 	uint64_t now_ms)
 {
-	const struct chunk_want all = { SCHEMA_ALL, NULL };
+	const struct chunk_selection all = { SCHEMA_ALL, NULL };
 	struct chunk_report got;
 	struct chunk *chunk;
 	size_t count;

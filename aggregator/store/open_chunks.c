@@ -50,7 +50,8 @@ void open_chunks_add(struct open_chunks *chunks, int64_t id)
 static int open_parts(struct open_chunks *chunks, struct open_chunk *chunk,
 	unsigned int parts, struct error *err)
 {
-	const struct chunk_want want = { parts, chunks->want.pod_uid };
+	const struct chunk_selection selection = { parts,
+		chunks->selection.pod_uid };
 	struct sqlite3_stmt *get;
 	struct error error;
 	int r = partition_get(&get, &chunks->partitions, chunks->db, chunk->id,
@@ -60,7 +61,8 @@ static int open_parts(struct open_chunks *chunks, struct open_chunk *chunk,
 		return r;
 	}
 	if (chunk_open(&chunk->chunk, sqlite3_column_blob(get, 0),
-		    (size_t)sqlite3_column_bytes(get, 0), &want, &error) < 0) {
+		    (size_t)sqlite3_column_bytes(get, 0), &selection,
+		    &error) < 0) {
 		log_error("damaged chunk of reports left out",
 			log_str("node", chunks->node), log_err(&error),
 			LOG_END);
@@ -74,15 +76,16 @@ static int open_parts(struct open_chunks *chunks, struct open_chunk *chunk,
 	return 0;
 }
 
-int open_chunks_look(struct open_chunks *chunks, struct open_chunk *chunk,
+int open_chunks_preview(struct open_chunks *chunks, struct open_chunk *chunk,
 	struct error *err)
 {
 	chunk->was_open = chunks->bytes < OPEN_CHUNKS_MEMORY;
 	return open_parts(chunks, chunk,
-		chunk->was_open ? chunks->want.parts : SCHEMA_ALWAYS, err);
+		chunk->was_open ? chunks->selection.parts : SCHEMA_ALWAYS, err);
 }
 
-void open_chunks_end_look(struct open_chunks *chunks, struct open_chunk *chunk)
+void open_chunks_end_preview(struct open_chunks *chunks,
+	struct open_chunk *chunk)
 {
 	if (!chunk->was_open || chunk->left == 0) {
 		open_chunks_close(chunks, chunk);
@@ -92,7 +95,7 @@ void open_chunks_end_look(struct open_chunks *chunks, struct open_chunk *chunk)
 static int open_again(struct open_chunks *chunks, struct open_chunk *chunk,
 	struct error *err)
 {
-	int r = open_parts(chunks, chunk, chunks->want.parts, err);
+	int r = open_parts(chunks, chunk, chunks->selection.parts, err);
 
 	if (r < 0 || chunk->is_damaged) {
 		return r;

@@ -31,7 +31,7 @@ struct open_chunks {
 	struct sqlite3 *db;
 	struct partition_reader partitions;
 	const char *node; /* for messages; borrowed */
-	struct chunk_want want;
+	struct chunk_selection selection;
 	struct open_chunk *list; /* owned */
 	size_t count, capacity;
 	struct open_chunk_list open; /* the least recently used first */
@@ -47,13 +47,14 @@ void open_chunks_clear(struct open_chunks *chunks);
 /* Adds a chunk by its id. Before any chunk is opened. */
 void open_chunks_add(struct open_chunks *chunks, int64_t id);
 
-/* Opens a chunk for a first look: with what is wanted of it if there is memory,
+/* Opens a chunk for a preview: with what is wanted of it if there is memory,
  * else with times, runs and boots. A damaged chunk is logged and not opened. */
-must_check int open_chunks_look(struct open_chunks *chunks,
+must_check int open_chunks_preview(struct open_chunks *chunks,
 	struct open_chunk *chunk, struct error *err);
 
 /* Closes the chunk, unless it has reports left and holds what is wanted. */
-void open_chunks_end_look(struct open_chunks *chunks, struct open_chunk *chunk);
+void open_chunks_end_preview(struct open_chunks *chunks,
+	struct open_chunk *chunk);
 
 /* Opens a chunk that is not open, and closes others. -EFBIG: more than
  * OPEN_CHUNKS_REPEATED; -EBADMSG: damaged, which was logged; *err is not set

@@ -62,8 +62,8 @@ static void get_report(const struct chunk *chunk, const struct chunk *some,
 static void read_chunk(const uint8_t *bytes, size_t len, const char *pod_uid,
 	unsigned int parts)
 {
-	const struct chunk_want want_all = { SCHEMA_ALL, pod_uid };
-	const struct chunk_want want = { parts, pod_uid };
+	const struct chunk_selection want_all = { SCHEMA_ALL, pod_uid };
+	const struct chunk_selection want = { parts, pod_uid };
 	struct chunk *chunk, *some;
 	int r = chunk_open(&some, bytes, len, &want, NULL);
 

@@ -12,7 +12,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-static const struct chunk_want all = { SCHEMA_ALL, NULL };
+static const struct chunk_selection all = { SCHEMA_ALL, NULL };
 
 /* A pod whose counters run, but for one in eight that does not. */
 static void fill_vm(uint64_t *seed, struct vm_pod *vm, uint64_t at)
@@ -297,7 +297,7 @@ static void reads_only_the_parts_that_are_asked_for(void **state)
 	(void)state;
 	assert_int_equal(chunk_write(&bytes, reports, COUNT, NULL), 0);
 	for (unsigned int parts = 0; parts <= SCHEMA_ALL; parts++) {
-		const struct chunk_want want = { parts, NULL };
+		const struct chunk_selection want = { parts, NULL };
 
 		assert_int_equal(
 			chunk_open(&chunk, bytes.data, bytes.len, &want, NULL),
@@ -332,7 +332,7 @@ static void reads_one_pod_alone(void **state)
 {
 	struct chunk_report *reports = odd_reports(3, 100);
 	scoped_buffer struct buffer bytes = BUFFER_MAX(CHUNK_BYTES_MAX);
-	const struct chunk_want want = { SCHEMA_ALL, "pod-4" };
+	const struct chunk_selection want = { SCHEMA_ALL, "pod-4" };
 	struct chunk_report got;
 	struct chunk *chunk;
 

@@ -68,31 +68,31 @@ static void ask(struct question_book *book, struct told *told, uint64_t now_us)
 static bool park(struct question_book *book, size_t n, uint64_t term,
 	uint64_t held, uint64_t now_us)
 {
-	const struct parked_request parked = { &handles[n],
+	const struct waiting_request waiting = { &handles[n],
 		{ .term = term, .held = { held }, .held_count = held != 0 },
 		now_us, (uint32_t)n };
-	struct parked_request displaced;
+	struct waiting_request displaced;
 
-	return question_book_park(book, &parked, now_us, &displaced);
+	return question_book_wait(book, &waiting, now_us, &displaced);
 }
 
 /* The next request to answer is handles[n]; returns the question's id. */
 static uint64_t given(struct question_book *book, size_t n, uint64_t now_us)
 {
-	struct parked_request parked;
+	struct waiting_request waiting;
 	struct question question;
 
-	assert_true(question_book_next(book, now_us, &parked, &question));
-	assert_ptr_equal(parked.handle, &handles[n]);
+	assert_true(question_book_next(book, now_us, &waiting, &question));
+	assert_ptr_equal(waiting.handle, &handles[n]);
 	return question.id;
 }
 
 static void assert_none_given(struct question_book *book, uint64_t now_us)
 {
-	struct parked_request parked;
+	struct waiting_request waiting;
 	struct question question;
 
-	assert_false(question_book_next(book, now_us, &parked, &question));
+	assert_false(question_book_next(book, now_us, &waiting, &question));
 }
 
 /* True: the part ended the question, which gets told. */
@@ -230,13 +230,13 @@ static void a_term_that_parks_again_replaces_its_request(void **state)
 	assert_true(park(book, 1, 1, 0, 0));
 	assert_false(park(book, 2, 2, 0, 0));
 	assert_true(park(book, 2, 3, 0, 0)); /* the same connection */
-	assert_int_equal(book->parked_count, 2);
-	for (size_t i = 3; i < 3 + QUESTIONS_PARKED_MAX - 2; i++) {
+	assert_int_equal(book->waiting_count, 2);
+	for (size_t i = 3; i < 3 + QUESTIONS_WAITING_MAX - 2; i++) {
 		assert_false(park(book, i, i + 1, 0, 0));
 	}
 	assert_true(park(book, 12, 99, 0, 0)); /* all places are taken */
-	assert_int_equal(book->parked_count, QUESTIONS_PARKED_MAX);
-	assert_ptr_equal(book->parked[0].handle, &handles[2]);
+	assert_int_equal(book->waiting_count, QUESTIONS_WAITING_MAX);
+	assert_ptr_equal(book->waiting[0].handle, &handles[2]);
 }
 
 static void a_question_that_was_lost_on_the_way_is_given_again(void **state)
@@ -297,9 +297,9 @@ static void an_outlook_is_given_to_nobody_who_does_not_know_it(void **state)
 	struct question_book *book = *state;
 	const struct asked outlook = { QUESTION_OUTLOOK, "", true, "{}", 2,
 		"ann" };
-	struct parked_request newer = { &handles[1],
+	struct waiting_request newer = { &handles[1],
 		{ .term = 2, .kinds = QUESTION_KINDS }, 0, 1 };
-	struct parked_request displaced;
+	struct waiting_request displaced;
 	struct told told = { 0 };
 	struct error err;
 
@@ -310,7 +310,7 @@ static void an_outlook_is_given_to_nobody_who_does_not_know_it(void **state)
 	assert_string_equal(err.text,
 		"the scheduler that leads is too old to answer this");
 	/* The next leader knows it, and the older one parks after it. */
-	assert_false(question_book_park(book, &newer, 0, &displaced));
+	assert_false(question_book_wait(book, &newer, 0, &displaced));
 	assert_int_equal(
 		question_book_ask(book, &outlook, on_done, &told, 0, NULL), 0);
 	handles[1] = 'x';
@@ -322,7 +322,7 @@ static void an_outlook_is_given_to_nobody_who_does_not_know_it(void **state)
 	ask(book, &told, SECOND);
 	assert_int_equal(given(book, 0, SECOND), 101);
 	newer.handle = &handles[2];
-	assert_false(question_book_park(book, &newer, SECOND, &displaced));
+	assert_false(question_book_wait(book, &newer, SECOND, &displaced));
 	assert_int_equal(given(book, 2, SECOND), 100);
 }
 
@@ -331,15 +331,15 @@ static void an_outlook_is_given_to_nobody_who_does_not_know_it(void **state)
 static void park_with(struct question_book *book, size_t n, const char *mode,
 	const char *why, uint64_t now_us)
 {
-	struct parked_request parked = { &handles[n], { .term = n + 1 }, now_us,
-		(uint32_t)n };
-	struct parked_request displaced;
+	struct waiting_request waiting = { &handles[n], { .term = n + 1 },
+		now_us, (uint32_t)n };
+	struct waiting_request displaced;
 
-	(void)snprintf(parked.request.rebalance.mode, REBALANCE_MODE_MAX, "%s",
+	(void)snprintf(waiting.request.rebalance.mode, REBALANCE_MODE_MAX, "%s",
 		mode);
-	(void)snprintf(parked.request.rebalance.why, REBALANCE_WHY_MAX, "%s",
+	(void)snprintf(waiting.request.rebalance.why, REBALANCE_WHY_MAX, "%s",
 		why);
-	(void)question_book_park(book, &parked, now_us, &displaced);
+	(void)question_book_wait(book, &waiting, now_us, &displaced);
 }
 
 static void the_newest_request_says_what_is_done_about_hot_nodes(void **state)

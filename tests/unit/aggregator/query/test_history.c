@@ -485,7 +485,8 @@ static void pack(struct buffer *out, size_t vm_count)
 static struct history *history_of_packed(const struct buffer *bytes,
 	const struct history_query *query, unsigned int parts)
 {
-	const struct chunk_want want = { parts, query->is_vm ? "p2" : NULL };
+	const struct chunk_selection want = { parts,
+		query->is_vm ? "p2" : NULL };
 	struct history *history = history_new(query);
 	struct chunk_report got;
 	struct chunk *chunk;

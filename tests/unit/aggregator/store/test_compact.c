@@ -163,7 +163,7 @@ static void packed_reports_are_not_stored_again(void **state)
 /* Pods of the reports in a chunk, counted in each report. */
 static size_t cells_of(const void *bytes, size_t len)
 {
-	const struct chunk_want want = { SCHEMA_PODS, NULL };
+	const struct chunk_selection want = { SCHEMA_PODS, NULL };
 	struct chunk *chunk;
 	size_t cells = 0;
 

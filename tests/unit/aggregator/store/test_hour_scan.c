@@ -12,9 +12,9 @@ static struct {
 } memory;
 
 int __real_chunk_open(struct chunk **out, const void *bytes, size_t len,
-	const struct chunk_want *want, struct error *err);
+	const struct chunk_selection *want, struct error *err);
 int __wrap_chunk_open(struct chunk **out, const void *bytes, size_t len,
-	const struct chunk_want *want, struct error *err);
+	const struct chunk_selection *want, struct error *err);
 size_t __real_chunk_bytes(const struct chunk *chunk);
 size_t __wrap_chunk_bytes(const struct chunk *chunk);
 void __real_chunk_close(struct chunk *chunk);
@@ -30,7 +30,7 @@ size_t __wrap_chunk_bytes(const struct chunk *chunk)
 }
 
 int __wrap_chunk_open(struct chunk **out, const void *bytes, size_t len,
-	const struct chunk_want *want, struct error *err)
+	const struct chunk_selection *want, struct error *err)
 {
 	int r = __real_chunk_open(out, bytes, len, want, err);
 
