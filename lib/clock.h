@@ -1,7 +1,6 @@
 /* The only clocks. All other code takes a time as an argument. */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 

@@ -1,7 +1,5 @@
 #include "lib/crc.h"
 
-#include <string.h>
-
 /* For the reflected polynomial, four bits at a time. */
 static const uint32_t nibbles[16] = { 0x00000000, 0x1db71064, 0x3b6e20c8,
 	0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c, 0xedb88320,

@@ -17,7 +17,7 @@ enum { MANY = 32 };
 /* Uses an own eventfd instead of uv_async_t: with uv_async_t the loop spins
  * until the sender returns from its system call, which took 50 us whenever the
  * loop preempted that thread. fd is readable from the first item until the loop
- * takes all items. The loop does not wait for it while the inbox rests. */
+ * takes all items. During an interval the loop does not wait for it. */
 struct inbox {
 	uv_poll_t wake;
 	int fd;
@@ -26,9 +26,9 @@ struct inbox {
 	struct inbox_item **last; /* guarded by mutex */
 	inbox_deliver deliver;
 	void *owner;
-	struct timer *rest;
-	uint64_t rest_ms;
-	uint64_t looked_us; /* the last look began; 0: there was none */
+	struct timer *interval;
+	uint64_t interval_ms;
+	uint64_t drained_us; /* the last drain began; 0: there was none */
 };
 
 static struct inbox_item *take_all(struct inbox *inbox)
@@ -61,34 +61,34 @@ static size_t drain(struct inbox *inbox)
 
 static void start_poll(struct inbox *inbox);
 
-/* Waits for fd, or rests. A timer's time counts from the begin of the loop's
- * turn, which is when the look began. */
-static void wait_for_more(struct inbox *inbox, bool rests)
+/* Waits for fd, or for the interval. A timer's time counts from the begin of
+ * the loop's turn, which is when the drain began. */
+static void wait_for_more(struct inbox *inbox, bool has_interval)
 {
 	if (uv_is_closing((uv_handle_t *)&inbox->wake) != 0) {
 		return;
 	}
-	if (rests) {
+	if (has_interval) {
 		(void)uv_poll_stop(&inbox->wake);
-		timer_start(inbox->rest, inbox->rest_ms, 0);
+		timer_start(inbox->interval, inbox->interval_ms, 0);
 	} else if (uv_is_active((uv_handle_t *)&inbox->wake) == 0) {
 		start_poll(inbox);
 	}
 }
 
 /* Reads before it takes the items: a later push writes again. */
-static void look(struct inbox *inbox)
+static void drain_and_wait(struct inbox *inbox)
 {
 	uint64_t begin_us = clock_monotonic_us();
-	bool is_often = inbox->looked_us != 0 &&
-		begin_us - inbox->looked_us < 2000 * inbox->rest_ms;
+	bool is_often = inbox->drained_us != 0 &&
+		begin_us - inbox->drained_us < 2000 * inbox->interval_ms;
 	uint64_t written;
 	size_t count;
 
 	if (read(inbox->fd, &written, sizeof(written)) < 0 && errno != EAGAIN) {
 		abort();
 	}
-	inbox->looked_us = begin_us;
+	inbox->drained_us = begin_us;
 	count = drain(inbox);
 	wait_for_more(inbox, is_often && count > 0 && count < MANY);
 }
@@ -97,12 +97,12 @@ static void on_wake(uv_poll_t *wake, int status, int events)
 {
 	(void)status;
 	(void)events;
-	look(wake->data);
+	drain_and_wait(wake->data);
 }
 
-static void on_rested(void *owner)
+static void on_interval(void *owner)
 {
-	look(owner);
+	drain_and_wait(owner);
 }
 
 static void start_poll(struct inbox *inbox)
@@ -126,14 +126,14 @@ struct inbox *inbox_new(uv_loop_t *loop, inbox_deliver deliver, void *owner)
 		/* Fails only without memory or file descriptors. */
 		abort();
 	}
-	inbox->rest = timer_new(loop, on_rested, inbox);
+	inbox->interval = timer_new(loop, on_interval, inbox);
 	start_poll(inbox);
 	return inbox;
 }
 
-void inbox_rest(struct inbox *inbox, uint64_t ms)
+void inbox_set_interval(struct inbox *inbox, uint64_t ms)
 {
-	inbox->rest_ms = ms;
+	inbox->interval_ms = ms;
 }
 
 /* Writes only once until the loop wakes up. */
@@ -168,6 +168,6 @@ void inbox_close(struct inbox *inbox)
 		return;
 	}
 	(void)drain(inbox);
-	timer_close(inbox->rest);
+	timer_close(inbox->interval);
 	uv_close((uv_handle_t *)&inbox->wake, on_closed);
 }

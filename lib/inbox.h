@@ -22,7 +22,7 @@ struct inbox *inbox_new(uv_loop_t *loop, inbox_deliver deliver, void *owner);
 /* Items that come often are taken once in so many ms: each time the loop wakes
  * up is a context switch. Items that come less often than that, or 32 at a
  * time, are taken at once. 0, as at first: all are. On the loop thread. */
-void inbox_rest(struct inbox *inbox, uint64_t ms);
+void inbox_set_interval(struct inbox *inbox, uint64_t ms);
 
 /* From any thread, before inbox_close(). The inbox takes ownership of item. */
 void inbox_push(struct inbox *inbox, struct inbox_item *item);

@@ -1,16 +1,17 @@
 #include "lib/http/httpd.h"
 
+#include "lib/address.h"
 #include "lib/buffer.h"
 #include "lib/clock.h"
 #include "lib/http/httpd_request.h"
 #include "lib/http/httpd_response.h"
-#include "lib/http/httpd_socket.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <microhttpd.h>
+#include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -205,7 +206,7 @@ static void deliver(void *owner, struct inbox_item *item)
 		end_stream(request);
 	} else if (request->progress == PROGRESS_SERVING) {
 		LIST_INSERT_HEAD(&httpd->open, request, link);
-		httpd->serve(httpd->owner, request);
+		httpd->options.serve(httpd->options.owner, request);
 	} else if (stream_fill(&request->stream)) {
 		resume_stream(request);
 	} else {
@@ -214,6 +215,60 @@ static void deliver(void *owner, struct inbox_item *item)
 }
 
 /* ---- the server ---- */
+
+/* Opens a listening socket for "HOST:PORT" or "[V6]:PORT". -EINVAL: not a
+ * numeric address and port; otherwise the error of socket(2), bind(2) or
+ * listen(2). */
+static int open_socket(int *fd, const char *address, struct error *err)
+{
+	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
+		.ai_flags = AI_PASSIVE | AI_NUMERICHOST };
+	struct addrinfo *found = NULL;
+	char host[ADDRESS_HOST_MAX];
+	int on = 1;
+	int r;
+
+	if (!address_split(host, address)) {
+		return error_set(err, -EINVAL,
+			"'%s' is not an IP address and port", address);
+	}
+	r = getaddrinfo(host, strrchr(address, ':') + 1, &hints, &found);
+	if (r != 0) {
+		return error_set(err, -EINVAL,
+			"'%s' is not a numeric address and port: %s", address,
+			gai_strerror(r));
+	}
+	*fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	r = 0;
+	if (*fd < 0 ||
+		setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) <
+			0 ||
+		bind(*fd, found->ai_addr, found->ai_addrlen) < 0 ||
+		listen(*fd, SOMAXCONN) < 0) {
+		r = error_errno(err, "cannot listen on '%s'", address);
+	}
+	freeaddrinfo(found);
+	if (r < 0 && *fd >= 0) {
+		(void)close(*fd);
+	}
+	return r;
+}
+
+static uint16_t port_of(int fd)
+{
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} address = { .v6 = { 0 } };
+	socklen_t len = sizeof(address);
+
+	if (getsockname(fd, &address.any, &len) < 0) {
+		return 0;
+	}
+	return ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port
+						       : address.v4.sin_port);
+}
 
 /* poll instead of epoll: with epoll libmicrohttpd misses a FIN after an
  * incomplete request until the timeout. */
@@ -259,7 +314,7 @@ int httpd_new(struct httpd **out, uv_loop_t *loop,
 		return error_wrap(err, r, "cannot serve HTTP on '%s'",
 			options->address);
 	}
-	r = httpd_socket_open(&fd, options->address, err);
+	r = open_socket(&fd, options->address, err);
 	if (r < 0) {
 		httpd_tls_free(tls);
 		return r;
@@ -269,12 +324,9 @@ int httpd_new(struct httpd **out, uv_loop_t *loop,
 	httpd->trust = options->asks_certificates && tls != NULL
 		? httpd_trust_new()
 		: NULL;
-	httpd->write_error = options->write_error;
-	httpd->serve = options->serve;
-	httpd->owner = options->owner;
-	httpd->bodies = options->bodies;
-	httpd->body_count = options->body_count;
-	httpd->port = httpd_socket_port(fd);
+	httpd->options = *options;
+	httpd->options.tls = NULL;
+	httpd->port = port_of(fd);
 	if (uv_mutex_init(&httpd->mutex) != 0) {
 		abort();
 	}

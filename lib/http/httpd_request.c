@@ -37,7 +37,8 @@ void httpd_request_free(struct httpd_request *request)
 	free(request->tag);
 	free(request->header_value);
 	free(request->reply);
-	httpd_gzip_free(request->gzip);
+	buffer_fini(&request->stream.part);
+	httpd_gzip_free(request->stream.gzip);
 	free(request);
 }
 
@@ -81,7 +82,7 @@ void httpd_request_set_error(struct httpd_request *request, int status,
 	const char *sentence)
 {
 	scoped_buffer struct buffer body = BUFFER_MAX(16384);
-	httpd_write_error write = request->httpd->write_error;
+	httpd_write_error write = request->httpd->options.write_error;
 
 	if (write == NULL || !write(&body, request->path, status, sentence)) {
 		write_error(&body, sentence);
@@ -129,12 +130,12 @@ static bool is_path_of(const char *path, const char *pattern)
 
 static const struct httpd_body *body_of(const struct httpd_request *request)
 {
-	const struct httpd *httpd = request->httpd;
+	const struct httpd_options *options = &request->httpd->options;
 
-	for (size_t i = 0; i < httpd->body_count; i++) {
-		if (strcmp(request->method, httpd->bodies[i].method) == 0 &&
-			is_path_of(request->path, httpd->bodies[i].path)) {
-			return &httpd->bodies[i];
+	for (size_t i = 0; i < options->body_count; i++) {
+		if (strcmp(request->method, options->bodies[i].method) == 0 &&
+			is_path_of(request->path, options->bodies[i].path)) {
+			return &options->bodies[i];
 		}
 	}
 	return NULL;

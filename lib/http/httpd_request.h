@@ -7,7 +7,6 @@
 #include "lib/buffer.h"
 #include "lib/http/httpd.h"
 #include "lib/http/httpd_clients.h"
-#include "lib/http/httpd_gzip.h"
 #include "lib/http/httpd_linger.h"
 #include "lib/http/httpd_response.h"
 #include "lib/http/httpd_stream.h"
@@ -72,28 +71,22 @@ struct httpd_request {
 	char *type;
 	char *reply;
 	size_t reply_len;
-	size_t reply_at;	  /* bytes that were compressed */
-	struct httpd_gzip *gzip;  /* of the reply; NULL: not compressed */
 	char *tag;		  /* or NULL */
 	const char *header_name;  /* of httpd_header_set(), or NULL */
 	char *header_value;	  /* owned */
 	struct httpd_fixed fixed; /* without a status: not of this kind */
 	bool is_streamed;
-	struct stream stream;
+	struct stream stream; /* also of a reply that is compressed */
 };
 
 struct httpd {
 	struct MHD_Daemon *daemon;
-	struct httpd_tls *tls;	       /* NULL: plain HTTP */
-	struct httpd_trust *trust;     /* NULL: no client certificates */
-	httpd_write_error write_error; /* or NULL */
+	struct httpd_options options; /* without the TLS material */
+	struct httpd_tls *tls;	      /* NULL: plain HTTP */
+	struct httpd_trust *trust;    /* NULL: no client certificates */
 	struct inbox *inbox;
 	struct timer *expiry;
 	struct linger_list *lingers;
-	httpd_serve serve;
-	void *owner;
-	const struct httpd_body *bodies;
-	size_t body_count;
 	LIST_HEAD(request_list, httpd_request) open; /* loop thread only */
 	uv_mutex_t mutex;
 	bool closing; /* guarded by mutex */

@@ -79,27 +79,10 @@ static ssize_t read_reply(void *cls, uint64_t at, char *out, size_t max)
 	return (ssize_t)len;
 }
 
-static ssize_t read_gzip(void *cls, uint64_t at, char *out, size_t max)
-{
-	struct httpd_request *request = cls;
-	struct httpd_gzip_text text = {
-		.at = request->reply + request->reply_at,
-		.len = request->reply_len - request->reply_at,
-		.is_last = true,
-	};
-	size_t len = httpd_gzip_write(request->gzip, &text, out, max);
-
-	(void)at;
-	note_progress(request, false);
-	request->reply_at = request->reply_len - text.len;
-	return len == 0 ? MHD_CONTENT_READER_END_OF_STREAM : (ssize_t)len;
-}
-
 /* Sets what compresses the response. False: nothing does. */
 static bool begin_gzip(struct httpd_request *request)
 {
-	struct httpd_gzip **gzip =
-		request->is_streamed ? &request->stream.gzip : &request->gzip;
+	struct stream *stream = &request->stream;
 
 	if (request->fixed.status != 0 ||
 		(!request->is_streamed && request->reply_len <= GZIP_MIN) ||
@@ -107,19 +90,21 @@ static bool begin_gzip(struct httpd_request *request)
 			httpd_header(request, "Accept-Encoding"))) {
 		return false;
 	}
-	*gzip = httpd_gzip_new();
-	return *gzip != NULL;
+	stream->gzip = httpd_gzip_new();
+	if (stream->gzip != NULL && !request->is_streamed) {
+		/* The reply is the only part of a stream. */
+		stream->part.data = take_ptr(request->reply);
+		stream->part.len = request->reply_len;
+		stream->is_last = true;
+	}
+	return stream->gzip != NULL;
 }
 
 static struct MHD_Response *response_of(struct httpd_request *request)
 {
 	size_t len = request->reply_len;
 
-	if (request->gzip != NULL) {
-		return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN,
-			READ_BYTES, read_gzip, request, NULL);
-	}
-	if (request->is_streamed) {
+	if (request->is_streamed || request->stream.gzip != NULL) {
 		return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN,
 			READ_BYTES, read_stream, request, NULL);
 	}
@@ -162,7 +147,7 @@ static void add_headers(struct MHD_Response *response,
 static bool is_unsized_head(const struct httpd_request *request)
 {
 	return strcmp(request->method, "HEAD") == 0 &&
-		(request->is_streamed || request->gzip != NULL);
+		(request->is_streamed || request->stream.gzip != NULL);
 }
 
 bool httpd_response_queue(struct httpd_request *request)

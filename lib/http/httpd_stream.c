@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "lib/memory.h"
+
 void stream_init(struct stream *stream, const struct httpd_stream *source)
 {
 	*stream = (struct stream){
@@ -62,5 +64,5 @@ void stream_fini(struct stream *stream)
 {
 	stream->source.done(stream->source.owner);
 	buffer_fini(&stream->part);
-	httpd_gzip_free(stream->gzip);
+	httpd_gzip_free(take_ptr(stream->gzip));
 }

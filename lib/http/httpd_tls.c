@@ -6,7 +6,6 @@
 #include <gnutls/abstract.h>
 #include <gnutls/gnutls.h>
 #include <microhttpd.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uv.h>

@@ -47,11 +47,11 @@ must_check int mq_server_new(struct mq_server **out, uv_loop_t *loop,
 /* Uses other TLS material from the next connection on; requests go on. If the
  * ca changed, connections made before, or within 15 s, may keep an old
  * certificate. Clients get new files too and connect again by
- * themselves. The server ends those that do not, from MQ_RETIRE_MS on, one
+ * themselves. The server ends those that do not, from MQ_DRAIN_MS on, one
  * after the other within a minute: nng 1.5.2 may notice such an end only by
  * timeouts.
  * -EINVAL: a server without TLS, or unusable material; the old one stays. */
-enum { MQ_RETIRE_MS = 300000, MQ_RETIRE_SPREAD_MS = 60000 };
+enum { MQ_DRAIN_MS = 300000, MQ_DRAIN_SPREAD_MS = 60000 };
 must_check int mq_server_set_tls(struct mq_server *server,
 	const struct tls_material *tls, struct error *err);
 

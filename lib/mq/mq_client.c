@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <nng/protocol/reqrep0/req.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +18,7 @@
  * second value, so the clients of a fleet do not all return at once. */
 enum { RECONNECT_MIN_MS = 1000, RECONNECT_MAX_MS = 15000 };
 enum { FIRST_DIAL_SPREAD_MS = 500 };
-enum { HELD_LOOK_MS = 10 };
+enum { QUEUE_CHECK_MS = 10 };
 enum { CHECK_MS = 15000, CLOCK_BACK_US = 1000000, UNANSWERED_MAX = 2 };
 
 struct mq_client {
@@ -30,11 +29,11 @@ struct mq_client {
 	nng_ctx ctx;
 	nng_aio *aio;
 	struct inbox *inbox;
-	struct timer *first_dial, *check, *renewal, *held_look;
+	struct timer *first_dial, *check, *renewal, *queue_check;
 	int64_t ahead_us; /* wall minus monotonic clock at the last check */
 	bool was_lost;	  /* there was no connection at the last check */
 	unsigned int unanswered; /* requests that timed out since a reply */
-	nng_msg *held;	   /* waits for the end of the connection; or NULL */
+	nng_msg *queued;   /* waits for the end of the connection; or NULL */
 	nng_msg *reply;	   /* set on nng's thread, read on the loop thread */
 	bool timed_out;	   /* the same, for the request that ended */
 	bool sending;	   /* true: sending; false: receiving */
@@ -108,20 +107,20 @@ static void start_send(struct mq_client *client, nng_msg *msg)
 	nng_ctx_send(client->ctx, client->aio);
 }
 
-static void release_held(struct mq_client *client)
+static void send_queued(struct mq_client *client)
 {
-	if (client->held != NULL) {
-		timer_stop(client->held_look);
-		start_send(client, take_ptr(client->held));
+	if (client->queued != NULL) {
+		timer_stop(client->queue_check);
+		start_send(client, take_ptr(client->queued));
 	}
 }
 
-static void on_held_look(void *owner)
+static void on_queue_check(void *owner)
 {
 	struct mq_client *client = owner;
 
 	if (!is_ending(client)) {
-		release_held(client);
+		send_queued(client);
 	}
 }
 
@@ -135,8 +134,9 @@ void mq_client_send(struct mq_client *client, const uint8_t *bytes, size_t len)
 	}
 	client->busy = true;
 	if (is_ending(client)) {
-		client->held = msg;
-		timer_start(client->held_look, HELD_LOOK_MS, HELD_LOOK_MS);
+		client->queued = msg;
+		timer_start(client->queue_check, QUEUE_CHECK_MS,
+			QUEUE_CHECK_MS);
 	} else {
 		start_send(client, msg);
 	}
@@ -357,7 +357,7 @@ static int64_t wall_clock_ahead_us(void)
 	return (int64_t)clock_wall_us() - (int64_t)clock_monotonic_us();
 }
 
-/* Dials anew where nng's dialer may wait forever:
+/* Dials again where nng's dialer may wait forever:
  * - Debian's nng times its waits by the wall clock. If that is set back, for
  *   example by the first NTP synchronization after boot, a pending wait would
  *   last until the clock reaches its old value again.
@@ -378,7 +378,7 @@ static void check_dialer(void *owner)
 	if ((is_lost && (is_back || client->was_lost)) ||
 		client->unanswered >= UNANSWERED_MAX) {
 		redial(client);
-		release_held(client);
+		send_queued(client);
 		client->unanswered = 0;
 		is_lost = false;
 	}
@@ -425,9 +425,9 @@ static void client_free(struct mq_client *client)
 	}
 	is_closed = mq_close_socket(client->socket, client);
 	nng_aio_free(client->aio);
-	nng_msg_free(client->held);
+	nng_msg_free(client->queued);
 	inbox_close(client->inbox);
-	timer_close(client->held_look);
+	timer_close(client->queue_check);
 	timer_close(client->first_dial);
 	timer_close(client->check);
 	timer_close(client->renewal);
@@ -459,7 +459,7 @@ int mq_client_new(struct mq_client **out, uv_loop_t *loop,
 	client->first_dial = timer_new(loop, on_first_dial, client);
 	client->check = timer_new(loop, check_dialer, client);
 	client->renewal = timer_new(loop, on_renewal, client);
-	client->held_look = timer_new(loop, on_held_look, client);
+	client->queue_check = timer_new(loop, on_queue_check, client);
 	client->ahead_us = wall_clock_ahead_us();
 	r = open_client(client);
 	if (r != 0) {

@@ -1,10 +1,16 @@
 #include "lib/mq/mq_dial_error.h"
 
-#include "lib/mq/host_lookup.h"
+#include "lib/memory.h"
 #include "lib/mq/mq_nng.h"
 
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 static const char *const dial_stats[MQ_DIAL_FAILURES] = { "auth", "proto",
 	"refused", "timeout", "disconnect", "other" };
@@ -44,10 +50,92 @@ static const char *const dial_texts[][MQ_DIAL_FAILURES] = {
 		closed, no_cert_unreachable },
 };
 
+/* ---- the lookup ---- */
+
+/* Finds out in the background whether a host name can be resolved. The resolver
+ * may block for long, so it runs on a thread of its own, which nothing waits
+ * for. */
+struct host_lookup {
+	char *host;
+	_Atomic int users; /* the caller and the thread */
+	_Atomic bool is_over;
+	int result; /* of getaddrinfo(); set before is_over */
+};
+
+static void lookup_free(struct host_lookup *lookup)
+{
+	if (lookup != NULL && atomic_fetch_sub(&lookup->users, 1) == 1) {
+		free(lookup->host);
+		free(lookup);
+	}
+}
+
+static void *resolve(void *argument)
+{
+	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+	struct host_lookup *lookup = argument;
+	struct addrinfo *found = NULL;
+
+	lookup->result = getaddrinfo(lookup->host, NULL, &hints, &found);
+	if (lookup->result == 0) {
+		freeaddrinfo(found);
+	}
+	atomic_store(&lookup->is_over, true);
+	lookup_free(lookup);
+	return NULL;
+}
+
+static bool is_numeric(const char *host)
+{
+	struct in6_addr address;
+
+	return inet_pton(AF_INET, host, &address) == 1 ||
+		inet_pton(AF_INET6, host, &address) == 1;
+}
+
+/* NULL: the host is a numeric address, or no thread can be started. */
+static struct host_lookup *lookup_start(const char *host)
+{
+	struct host_lookup *lookup;
+	pthread_t thread;
+
+	if (is_numeric(host)) {
+		return NULL;
+	}
+	lookup = xcalloc(1, sizeof(*lookup));
+	lookup->host = xstrdup(host);
+	atomic_store(&lookup->users, 2);
+	if (pthread_create(&thread, NULL, resolve, lookup) != 0) {
+		atomic_store(&lookup->users, 1);
+		lookup_free(lookup);
+		return NULL;
+	}
+	(void)pthread_detach(thread);
+	return lookup;
+}
+
+/* Whether the resolver has answered. NULL: true. */
+static bool lookup_is_over(const struct host_lookup *lookup)
+{
+	return lookup == NULL || atomic_load(&lookup->is_over);
+}
+
+/* Why the host cannot be resolved, in the resolver's words; NULL: it can be
+ * resolved, or is not known so far. */
+static const char *lookup_error(const struct host_lookup *lookup)
+{
+	return lookup == NULL || !atomic_load(&lookup->is_over) ||
+			lookup->result == 0
+		? NULL
+		: gai_strerror(lookup->result);
+}
+
+/* ---- interface ---- */
+
 void mq_dial_errors_init(struct mq_dial_errors *errors, const char *host)
 {
 	*errors = (struct mq_dial_errors){ .host = host,
-		.lookup = host_lookup_start(host),
+		.lookup = lookup_start(host),
 		.last_failure = -1 };
 }
 
@@ -60,11 +148,11 @@ void mq_dial_errors_restart(struct mq_dial_errors *errors)
  * answer. */
 static const char *explain_other(struct mq_dial_errors *errors)
 {
-	if (host_lookup_is_over(errors->lookup)) {
-		errors->why_unresolved = host_lookup_error(errors->lookup);
+	if (lookup_is_over(errors->lookup)) {
+		errors->why_unresolved = lookup_error(errors->lookup);
 		errors->is_looked_up = true;
-		host_lookup_free(errors->lookup);
-		errors->lookup = host_lookup_start(errors->host);
+		lookup_free(errors->lookup);
+		errors->lookup = lookup_start(errors->host);
 	}
 	if (errors->is_looked_up && errors->why_unresolved == NULL) {
 		return dial_texts[errors->kind][OTHER_FAILURE];
@@ -104,5 +192,5 @@ const char *mq_dial_error(struct mq_dial_errors *errors, nng_dialer dialer)
 
 void mq_dial_errors_fini(struct mq_dial_errors *errors)
 {
-	host_lookup_free(errors->lookup);
+	lookup_free(errors->lookup);
 }

@@ -24,7 +24,7 @@ enum { UNREAD_MS = 1000 };
 enum { CHECK_MS = 10 };
 /* A few messages of a large fleet are taken at a time. Each takes up to 4 ms
  * longer. */
-enum { REST_MS = 4 };
+enum { INTERVAL_MS = 4 };
 /* The length of a message covers the hops that REQ/REP allows: nine. */
 enum { HOPS_BYTES = 9 * 4 };
 
@@ -218,9 +218,9 @@ int mq_server_set_tls(struct mq_server *server, const struct tls_material *tls,
 	}
 	mq_touch(server->listener);
 	if (ca_hash != server->ca_hash) {
-		mq_unfinished_retire(server->unfinished,
-			clock_monotonic_us() + MQ_RETIRE_MS * UINT64_C(1000),
-			MQ_RETIRE_SPREAD_MS * UINT64_C(1000));
+		mq_unfinished_drain(server->unfinished,
+			clock_monotonic_us() + MQ_DRAIN_MS * UINT64_C(1000),
+			MQ_DRAIN_SPREAD_MS * UINT64_C(1000));
 	}
 	return 0;
 }
@@ -385,7 +385,7 @@ int mq_server_new(struct mq_server **out, uv_loop_t *loop,
 	server->slot_count = options->contexts;
 	server->slots = xcalloc(server->slot_count, sizeof(*server->slots));
 	server->inbox = inbox_new(loop, deliver_request, server);
-	inbox_rest(server->inbox, REST_MS);
+	inbox_set_interval(server->inbox, INTERVAL_MS);
 	server->linger = timer_new(loop, on_linger, server);
 	server->check = timer_new(loop, check_waiting, server);
 	server->unfinished_check = timer_new(loop, check_unfinished, server);

@@ -2,7 +2,6 @@
 
 #include "lib/clock.h"
 #include "lib/memory.h"
-#include "lib/mq/mq_activity.h"
 #include "lib/mq/mq_file.h"
 
 #include <arpa/inet.h>
@@ -23,7 +22,7 @@ enum {
 	TLS_MESSAGE_BYTES = 128,
 	TLS_PART = 256,
 	BUCKETS = 4096, /* nng numbers pipes in sequence */
-	RETIRE_PARTS = 64,
+	DRAIN_PARTS = 64,
 };
 
 /* nng ends a handshake after 10 s, and lists a connection after it. */
@@ -39,24 +38,24 @@ struct peer {
 	/* At the last check: */
 	uint64_t seen_messages;
 	size_t unfinished;
-	uint64_t since_us;  /* 0: in no message */
-	uint64_t moved_us;  /* when bytes of the message came last */
-	uint64_t retire_us; /* when to end it; 0: not */
+	uint64_t since_us; /* 0: in no message */
+	uint64_t moved_us; /* when bytes of the message came last */
+	uint64_t drain_us; /* when to end it; 0: not */
 	bool is_closing;
-	bool is_watched, is_active; /* see lib/mq/mq_activity.h */
+	bool is_watched, is_active; /* see lib/mq/mq_file.h */
 };
 
 LIST_HEAD(bucket, peer);
 
 /* Which peers are ended, and when. Zeroed: none. */
-struct retirement {
+struct drain {
 	uint64_t until_us; /* peers that are listed before */
 	uint64_t from_us, within_us;
 };
 
 struct mq_unfinished {
 	pthread_mutex_t mutex; /* of all below */
-	struct retirement retirement;
+	struct drain drain;
 	struct bucket peers[BUCKETS];
 	struct mq_activity activity; /* under the ids of pipes */
 	size_t count;
@@ -84,16 +83,15 @@ static struct peer *find(struct mq_unfinished *u, int id)
 
 /* ---- on nng's threads ---- */
 
-/* A handshake that is going on at the retirement may end with what was trusted
- * before. */
-static uint64_t retire_time(const struct retirement *retirement, int id)
+/* A handshake that is going on when the drain begins may end with what was
+ * trusted before. */
+static uint64_t drain_time(const struct drain *drain, int id)
 {
-	if (clock_monotonic_us() >= retirement->until_us) {
+	if (clock_monotonic_us() >= drain->until_us) {
 		return 0;
 	}
-	return retirement->from_us +
-		(unsigned)id % RETIRE_PARTS * retirement->within_us /
-		RETIRE_PARTS;
+	return drain->from_us +
+		(unsigned)id % DRAIN_PARTS * drain->within_us / DRAIN_PARTS;
 }
 
 static void add(struct mq_unfinished *u, nng_pipe pipe,
@@ -104,7 +102,7 @@ static void add(struct mq_unfinished *u, nng_pipe pipe,
 	peer->id = nng_pipe_id(pipe);
 	peer->fd = -1;
 	peer->from = *from;
-	peer->retire_us = retire_time(&u->retirement, peer->id);
+	peer->drain_us = drain_time(&u->drain, peer->id);
 	peer->expected = GREETING_BYTES + (u->is_tls ? TLS_HANDSHAKE_BYTES : 0);
 	LIST_INSERT_HEAD(bucket_of(u, peer->id), peer, link);
 	u->count++;
@@ -162,7 +160,7 @@ static bool has_file(const struct mq_unfinished *u, const struct peer *peer)
 }
 
 /* Peers whose files are looked for, sorted by address. */
-struct wanted {
+struct search {
 	struct peer **peers;
 	size_t count;
 	uint16_t port;
@@ -170,13 +168,13 @@ struct wanted {
 
 static void find_file(void *owner, int fd)
 {
-	const struct wanted *wanted = owner;
+	const struct search *search = owner;
 	struct peer like = { 0 };
 	struct peer *const key = &like;
 	struct peer **found;
 
-	if (mq_address_of_file(&like.from, fd, wanted->port)) {
-		found = bsearch(&key, wanted->peers, wanted->count,
+	if (mq_address_of_file(&like.from, fd, search->port)) {
+		found = bsearch(&key, search->peers, search->count,
 			sizeof(struct peer *), compare_peers);
 		if (found != NULL) {
 			(*found)->fd = fd;
@@ -187,11 +185,11 @@ static void find_file(void *owner, int fd)
 /* Looks through the process's files for those of the peers. */
 static void find_files(struct peer **peers, size_t count, uint16_t port)
 {
-	struct wanted wanted = { peers, count, port };
+	struct search search = { peers, count, port };
 
 	if (count > 0) {
 		qsort(peers, count, sizeof(struct peer *), compare_peers);
-		mq_files_visit(find_file, &wanted);
+		mq_files_visit(find_file, &search);
 	}
 }
 
@@ -325,9 +323,9 @@ static size_t close_some(struct peer **peers, size_t count, uint64_t now_us)
 	return closed;
 }
 
-/* Puts the peers into the list that are wanted; returns their number. */
+/* Puts the peers that match into the list; returns their number. */
 static size_t collect(struct mq_unfinished *u, struct peer **list,
-	bool (*is_wanted)(struct mq_unfinished *, struct peer *))
+	bool (*matches)(const struct peer *))
 {
 	size_t count = 0;
 
@@ -336,59 +334,50 @@ static size_t collect(struct mq_unfinished *u, struct peer **list,
 
 		for (; peer != NULL; peer = LIST_NEXT(peer, link)) {
 			list[count] = peer;
-			count += is_wanted(u, peer) ? 1 : 0;
+			count += matches == NULL || matches(peer) ? 1 : 0;
 		}
 	}
 	return count;
 }
 
-static bool needs_file(struct mq_unfinished *u, struct peer *peer)
+static bool needs_file(const struct peer *peer)
 {
-	(void)u;
 	return peer->fd < 0;
 }
 
-static bool is_any(struct mq_unfinished *u, struct peer *peer)
-{
-	(void)u;
-	(void)peer;
-	return true;
-}
-
 /* The others received nothing since they were between two messages. */
-static bool is_due(struct mq_unfinished *u, struct peer *peer)
+static bool is_due(const struct peer *peer)
 {
-	(void)u;
-	return peer->is_active || peer->since_us != 0 || peer->retire_us != 0 ||
+	return peer->is_active || peer->since_us != 0 || peer->drain_us != 0 ||
 		!peer->is_watched;
 }
 
-void mq_unfinished_retire(struct mq_unfinished *u, uint64_t from_us,
+void mq_unfinished_drain(struct mq_unfinished *u, uint64_t from_us,
 	uint64_t within_us)
 {
 	scoped_free struct peer **list = NULL;
 	size_t count;
 
 	(void)pthread_mutex_lock(&u->mutex);
-	u->retirement = (struct retirement){
+	u->drain = (struct drain){
 		.until_us = clock_monotonic_us() + HANDSHAKE_US,
 		.from_us = from_us,
 		.within_us = within_us,
 	};
 	list = xcalloc(u->count + 1, sizeof(struct peer *));
-	count = collect(u, list, is_any);
+	count = collect(u, list, NULL);
 	for (size_t i = 0; i < count; i++) {
-		if (list[i]->retire_us == 0) {
-			list[i]->retire_us = from_us + i * within_us / count;
+		if (list[i]->drain_us == 0) {
+			list[i]->drain_us = from_us + i * within_us / count;
 		}
 	}
 	(void)pthread_mutex_unlock(&u->mutex);
 }
 
-static void end_retired(const struct mq_unfinished *u, struct peer *peer,
+static void end_drained(const struct mq_unfinished *u, struct peer *peer,
 	uint64_t now_us)
 {
-	if (peer->retire_us != 0 && now_us >= peer->retire_us &&
+	if (peer->drain_us != 0 && now_us >= peer->drain_us &&
 		!peer->is_closing && has_file(u, peer)) {
 		disconnect(peer);
 	}
@@ -430,7 +419,7 @@ size_t mq_unfinished_check(struct mq_unfinished *u, uint64_t now_us)
 	for (size_t i = 0; i < count; i++) {
 		list[i]->is_active = false;
 		measure(u, list[i], now_us);
-		end_retired(u, list[i], now_us);
+		end_drained(u, list[i], now_us);
 		list[unfinished] = list[i];
 		unfinished += list[i]->since_us != 0 ? 1 : 0;
 	}

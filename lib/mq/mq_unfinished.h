@@ -56,7 +56,7 @@ size_t mq_unfinished_check(struct mq_unfinished *unfinished, uint64_t now_us);
 /* Checks end all present connections, the first at from_us and the others
  * evenly within the time; those of an earlier call at their time. Connections
  * of the next 15 s are ended too: their handshakes may have begun before. */
-void mq_unfinished_retire(struct mq_unfinished *unfinished, uint64_t from_us,
+void mq_unfinished_drain(struct mq_unfinished *unfinished, uint64_t from_us,
 	uint64_t within_us);
 
 /* On the loop thread. */

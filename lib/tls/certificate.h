@@ -1,5 +1,6 @@
 /* Reads PEM texts of X.509 certificates: when they expire, whether a key
- * belongs to them, whether they can be a bundle of authorities.
+ * belongs to them, whether they can be a bundle of authorities, and whether
+ * those who trust some authorities accept them.
  *
  * Only certificate*.c include mbedtls. nng uses the same library, so what is
  * readable here can also be used there. Keys are overwritten before they are
@@ -31,6 +32,15 @@ must_check int certificate_check_pair(const char *cert, const char *key,
 
 /* Whether all parts of the text are certificates. -EINVAL: not. */
 must_check int certificate_check_bundle(const char *pem, struct error *err);
+
+/* Both texts are PEM: a certificate, perhaps with those that have signed it,
+ * and the authorities. Names are not compared. mbedtls reads fewer certificates
+ * than others do, so a refusal is a fact, and no answer is no refusal.
+ * -EKEYREJECTED: none of the authorities has signed it. -EKEYEXPIRED: it, or
+ * one that has signed it, is not valid today. -EINVAL: this cannot be told,
+ * because not all of both texts can be read. */
+must_check int certificate_check_trust(const char *cert,
+	const char *authorities, struct error *err);
 
 /* The version of mbedTLS that the program runs with. Not for several threads at
  * once. */

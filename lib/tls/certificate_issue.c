@@ -12,8 +12,6 @@
 #include <mbedtls/version.h>
 #include <mbedtls/x509_crt.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -26,8 +24,6 @@ enum {
 	TIME_TEXT_MAX = 32,
 };
 
-#define scoped_chain __attribute__((cleanup(mbedtls_x509_crt_free)))
-#define scoped_key __attribute__((cleanup(mbedtls_pk_free)))
 #define scoped_writer __attribute__((cleanup(mbedtls_x509write_crt_free)))
 
 /* DER of basicConstraints: an authority whose certificates sign no others, and
@@ -298,17 +294,10 @@ int certificate_make_authority(struct tls_material *out,
 
 /* ---- signing ---- */
 
-/* mbedtls returns the number of certificates that it skipped. */
-static int parse_chain(mbedtls_x509_crt *out, const char *pem)
-{
-	return mbedtls_x509_crt_parse(out, (const unsigned char *)pem,
-		strlen(pem) + 1);
-}
-
 static int open_authority(mbedtls_x509_crt *chain, mbedtls_pk_context *key,
 	const struct tls_material *authority, struct error *err)
 {
-	if (parse_chain(chain, authority->cert) != 0) {
+	if (certificate_parse_chain(chain, authority->cert) != 0) {
 		return error_set(err, -EINVAL,
 			"not all of its certificates can be read");
 	}
@@ -333,7 +322,6 @@ int certificate_check_authority(const struct tls_material *authority,
 	scoped_chain mbedtls_x509_crt chain;
 	scoped_key mbedtls_pk_context key;
 	const mbedtls_x509_time *to = &chain.valid_to;
-	struct tm end;
 	int r;
 
 	mbedtls_x509_crt_init(&chain);
@@ -342,15 +330,7 @@ int certificate_check_authority(const struct tls_material *authority,
 	if (r < 0) {
 		return r;
 	}
-	end = (struct tm){
-		.tm_year = to->year - 1900,
-		.tm_mon = to->mon - 1,
-		.tm_mday = to->day,
-		.tm_hour = to->hour,
-		.tm_min = to->min,
-		.tm_sec = to->sec,
-	};
-	if (timegm(&end) < until_s) {
+	if (certificate_seconds_of(to) < until_s) {
 		return error_set(err, -EKEYEXPIRED,
 			"it ends on %04d-%02d-%02d, before its certificates "
 			"would",
@@ -370,7 +350,7 @@ static int check_signed(const char *cert, mbedtls_x509_crt *authority,
 	uint32_t flags = 0;
 
 	mbedtls_x509_crt_init(&chain);
-	if (parse_chain(&chain, cert) != 0) {
+	if (certificate_parse_chain(&chain, cert) != 0) {
 		return error_set(err, -EINVAL,
 			"the new certificate cannot be read");
 	}

@@ -285,7 +285,7 @@ static void read_again(struct tls_watch *watch)
 	take(watch, &material, hash, expiry_s);
 }
 
-void tls_watch_look(struct tls_watch *watch)
+void tls_watch_check(struct tls_watch *watch)
 {
 	uint64_t seen = hash_states(watch->files);
 
@@ -302,7 +302,7 @@ void tls_watch_look(struct tls_watch *watch)
 
 static void on_timer(void *owner)
 {
-	tls_watch_look(owner);
+	tls_watch_check(owner);
 }
 
 int tls_watch_new(struct tls_watch **out, uv_loop_t *loop,

@@ -58,8 +58,8 @@ void tls_watch_add(struct tls_watch *watch, struct tls_watcher *watcher);
 /* Fine if it is not added, or if the watch is closed. */
 void tls_watch_remove(struct tls_watcher *watcher);
 
-/* Looks at the files now. */
-void tls_watch_look(struct tls_watch *watch);
+/* Checks the files now. */
+void tls_watch_check(struct tls_watch *watch);
 
 /* Removes all watchers. Frees itself; NULL is fine. */
 void tls_watch_close(struct tls_watch *watch);

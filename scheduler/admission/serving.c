@@ -3,7 +3,7 @@
 #include "kube/json_value.h"
 #include "lib/base64.h"
 #include "lib/memory.h"
-#include "lib/tls/certificate_trust.h"
+#include "lib/tls/certificate.h"
 
 #include <errno.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 #include "lib/tls/certificate.h"
 
 #include "lib/memory.h"
-#include "lib/tls/certificate_trust.h"
 
 #include <assert.h>
 #include <stdint.h>

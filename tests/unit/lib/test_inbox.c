@@ -110,7 +110,7 @@ static void items_that_come_often_wait_for_the_end_of_the_rest(void **state)
 {
 	struct fixture *f = *state;
 
-	inbox_rest(f->inbox, 1000000);
+	inbox_set_interval(f->inbox, 1000000);
 	for (size_t i = 0; i < 2; i++) {
 		push(f->inbox, 0, i);
 		f->expected = i + 1;
@@ -133,7 +133,7 @@ static void delivers_all_items_that_came_during_rests(void **state)
 	struct fixture *f = *state;
 	struct pusher pusher = { .inbox = f->inbox };
 
-	inbox_rest(f->inbox, 2);
+	inbox_set_interval(f->inbox, 2);
 	f->expected = ITEMS;
 	assert_int_equal(uv_thread_create(&pusher.thread, push_many, &pusher),
 		0);

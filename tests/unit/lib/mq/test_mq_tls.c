@@ -358,7 +358,7 @@ static void connections_of_before_end_if_the_authorities_changed(void **state)
 	use_server(f);
 	await_replies(f, 3);
 	assert_int_equal(f->pipe, f->first_pipe);
-	fake_clock_move(MQ_RETIRE_MS * UINT64_C(1000));
+	fake_clock_move(MQ_DRAIN_MS * UINT64_C(1000));
 	f->is_disconnected = false;
 	await_another_connection(f);
 }
@@ -460,7 +460,7 @@ static void a_handshake_of_before_ends_with_the_removed_authorities(
 	peer_handshake(&peer);
 	await_another_connection(f);
 	assert_false(peer_is_ended(&peer));
-	fake_clock_move((MQ_RETIRE_MS + MQ_RETIRE_SPREAD_MS) * UINT64_C(1000));
+	fake_clock_move((MQ_DRAIN_MS + MQ_DRAIN_SPREAD_MS) * UINT64_C(1000));
 	run_until_true(&f->loop, peer_is_ended, &peer);
 	peer_close(&peer);
 	/* nng 1.5.2 may lose a listener that is closed while a connection of it

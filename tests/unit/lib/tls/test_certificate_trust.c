@@ -1,4 +1,4 @@
-#include "lib/tls/certificate_trust.h"
+#include "lib/tls/certificate.h"
 
 #include "lib/memory.h"
 #include "lib/tls/certificate_issue.h"
