@@ -7,7 +7,6 @@
 #include "lib/memory.h"
 #include "lib/options.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>

@@ -12,7 +12,6 @@
 
 #include "kube/http.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <uv.h>

@@ -1,6 +1,5 @@
 #include "kube/config.h"
 
-#include "kube/kubeconfig.h"
 #include "lib/files.h"
 #include "lib/memory.h"
 

@@ -19,8 +19,8 @@ enum {
 struct elector {
 	struct kube_client *client;
 	struct lease lease;
-	struct timer *turn; /* the next turn */
-	struct timer *end;  /* the lease expires, or the release is slow */
+	struct timer *retry; /* the next try */
+	struct timer *end;   /* the lease expires, or the release is slow */
 	struct kube_request *request;
 	uint64_t sent_us;
 	bool was_leader; /* the last value given to on_change */
@@ -29,7 +29,7 @@ struct elector {
 	void *owner;
 	void (*done)(void *owner);
 	void *done_owner;
-	struct error last_error; /* of the last turn; "" if it succeeded */
+	struct error last_error; /* of the last try; "" if it succeeded */
 	struct log_limit limit;
 };
 
@@ -99,7 +99,7 @@ static void on_end(void *owner)
 	}
 }
 
-static void end_turn(struct elector *elector, const struct error *err)
+static void end_try(struct elector *elector, const struct error *err)
 {
 	if (err == NULL) {
 		elector->last_error.text[0] = '\0';
@@ -113,7 +113,7 @@ static void end_turn(struct elector *elector, const struct error *err)
 		}
 	}
 	report_change(elector);
-	timer_start(elector->turn, LEASE_RETRY_MS, 0);
+	timer_start(elector->retry, LEASE_RETRY_MS, 0);
 }
 
 static int set_failure(struct elector *elector,
@@ -139,14 +139,14 @@ static void on_written(void *owner, const struct http_response *response)
 	if (response->status == 409) {
 		/* Another process was faster; that is not an error. */
 		lease_invalidate(&elector->lease);
-		end_turn(elector, NULL);
+		end_try(elector, NULL);
 		return;
 	}
 	r = has_succeeded(response)
 		? lease_written(&elector->lease, response->body, response->len,
 			  elector->sent_us, &err)
 		: set_failure(elector, response, &err);
-	end_turn(elector, r < 0 ? &err : NULL);
+	end_try(elector, r < 0 ? &err : NULL);
 }
 
 static void send_request(struct elector *elector, const char *method,
@@ -200,13 +200,13 @@ static void on_read(void *owner, const struct http_response *response)
 		r = set_failure(elector, response, &err);
 	}
 	if (r < 0 || next == LEASE_WAIT) {
-		end_turn(elector, r < 0 ? &err : NULL);
+		end_try(elector, r < 0 ? &err : NULL);
 	} else {
 		write_lease(elector, next);
 	}
 }
 
-static void take_turn(void *owner)
+static void try_acquire_or_renew(void *owner)
 {
 	struct elector *elector = owner;
 	enum lease_step step =
@@ -230,9 +230,9 @@ struct elector *elector_new(struct kube_client *client,
 	elector->owner = options->owner;
 	lease_init(&elector->lease, options->namespace, options->name,
 		options->identity);
-	elector->turn = timer_new(loop, take_turn, elector);
+	elector->retry = timer_new(loop, try_acquire_or_renew, elector);
 	elector->end = timer_new(loop, on_end, elector);
-	timer_start(elector->turn, 0, 0);
+	timer_start(elector->retry, 0, 0);
 	return elector;
 }
 
@@ -251,7 +251,7 @@ void elector_release(struct elector *elector, void (*done)(void *owner),
 	scoped_buffer struct buffer body = BUFFER_MAX(BODY_MAX);
 	bool leads = elector_leads(elector, clock_monotonic_us());
 
-	timer_stop(elector->turn);
+	timer_stop(elector->retry);
 	kube_request_cancel(take_ptr(elector->request));
 	elector->is_releasing = true;
 	elector->done = done;
@@ -269,7 +269,7 @@ void elector_close(struct elector *elector)
 		return;
 	}
 	kube_request_cancel(elector->request);
-	timer_close(elector->turn);
+	timer_close(elector->retry);
 	timer_close(elector->end);
 	lease_fini(&elector->lease);
 	free(elector);

@@ -138,8 +138,8 @@ static void deliver_end(struct http_transfer *t)
 	scoped_free char *sentence = NULL;
 	struct http_response response = http_transfer_response(t, &sentence);
 	struct buffer body = t->received; /* the response points into it */
-	http_done on_done = t->on_done;
-	void *owner = t->owner;
+	http_done on_done = t->call.on_done;
+	void *owner = t->call.owner;
 
 	struct http_client *client = t->client;
 
@@ -156,14 +156,14 @@ static void deliver(struct http_transfer *t)
 	if (t->has_begun) {
 		t->has_begun = false;
 		mark_ready(t);
-		t->on_chunk(t->owner, "", 0);
+		t->call.on_chunk(t->call.owner, "", 0);
 	} else if (http_transfer_streams(t) && t->received.len > 0) {
 		scoped_buffer struct buffer bytes = t->received;
 
 		t->received = BUFFER_SECRET(bytes.max);
 		t->received.overflowed = bytes.overflowed;
 		mark_ready(t);
-		t->on_chunk(t->owner, bytes.data, bytes.len);
+		t->call.on_chunk(t->call.owner, bytes.data, bytes.len);
 	} else if (t->is_over) {
 		deliver_end(t);
 	}
@@ -276,12 +276,14 @@ struct http_transfer *http_send(struct http_client *client,
 	t->client = client;
 	t->on_ready = mark_ready;
 	t->deadline_ms = uv_now(client->loop) + call->timeout_ms;
-	t->priority = call->on_chunk != NULL ? HTTP_AT_ONCE : call->priority;
+	if (call->on_chunk != NULL) {
+		t->call.priority = HTTP_AT_ONCE;
+	}
 	if (TAILQ_EMPTY(&client->all)) {
 		timer_start(client->watchdog, WATCHDOG_MS, WATCHDOG_MS);
 	}
 	TAILQ_INSERT_TAIL(&client->all, t, all);
-	if (t->priority == HTTP_AT_ONCE) {
+	if (t->call.priority == HTTP_AT_ONCE) {
 		begin(t);
 	} else {
 		http_queue_wait(&client->queue, t, uv_now(client->loop));

@@ -49,7 +49,7 @@ struct http_setup *http_setup_new(const char *agent,
 	return setup;
 }
 
-struct http_setup *http_setup_hold(struct http_setup *setup)
+struct http_setup *http_setup_ref(struct http_setup *setup)
 {
 	setup->references++;
 	return setup;
@@ -163,7 +163,7 @@ void http_handle_set_up(struct http_handle *handle, struct http_setup *setup)
 	}
 	set_options(handle->easy, setup);
 	http_setup_release(handle->setup);
-	handle->setup = http_setup_hold(setup);
+	handle->setup = http_setup_ref(setup);
 }
 
 void http_handle_clear(struct http_handle *handle)

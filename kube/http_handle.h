@@ -20,7 +20,7 @@ struct http_handle {
 /* Copies everything and returns the first reference. Never NULL. */
 struct http_setup *http_setup_new(const char *agent,
 	const struct http_call *call);
-struct http_setup *http_setup_hold(struct http_setup *setup);
+struct http_setup *http_setup_ref(struct http_setup *setup);
 
 /* Overwrites the key with the last reference. NULL is fine. */
 void http_setup_release(struct http_setup *setup);

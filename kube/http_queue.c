@@ -11,7 +11,7 @@ void http_queue_init(struct http_queue *queue)
 
 static bool is_background(const struct http_transfer *t)
 {
-	return t->priority == HTTP_BACKGROUND;
+	return t->call.priority == HTTP_BACKGROUND;
 }
 
 static struct http_transfers *list_of(struct http_queue *queue,

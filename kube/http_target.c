@@ -170,14 +170,6 @@ int http_target_check(const struct http_target_config *config, bool has_more,
 
 /* ---- the files ---- */
 
-static void wipe(char *secret)
-{
-	if (secret != NULL) {
-		explicit_bzero(secret, strlen(secret));
-		free(secret);
-	}
-}
-
 static char *make_authorization(const char *user, const char *token)
 {
 	char *joined, *encoded, *header;
@@ -188,15 +180,15 @@ static char *make_authorization(const char *user, const char *token)
 	joined = xasprintf("%s:%s", user, token);
 	encoded = base64_encode(joined, strlen(joined));
 	header = xasprintf("Authorization: Basic %s", encoded);
-	wipe(joined);
-	wipe(encoded);
+	secret_free(joined);
+	secret_free(encoded);
 	return header;
 }
 
 static int read_token(struct http_target *target, struct error *err)
 {
 	const struct http_target_config *config = target->config;
-	struct buffer text = BUFFER_MAX(TOKEN_MAX);
+	scoped_buffer struct buffer text = BUFFER_SECRET(TOKEN_MAX);
 	int r = file_read(&text, config->token_file, err);
 
 	while (text.len > 0 &&
@@ -212,14 +204,10 @@ static int read_token(struct http_target *target, struct error *err)
 			config->token_file);
 	}
 	if (r == 0) {
-		wipe(target->authorization);
+		secret_free(target->authorization);
 		target->authorization =
 			make_authorization(config->user, text.data);
 	}
-	if (text.data != NULL) {
-		explicit_bzero(text.data, text.capacity);
-	}
-	buffer_fini(&text);
 	return r;
 }
 
@@ -266,7 +254,7 @@ int http_target_init(struct http_target *out,
 void http_target_fini(struct http_target *target)
 {
 	free(target->origin);
-	wipe(target->authorization);
+	secret_free(target->authorization);
 	*target = (struct http_target){ 0 };
 }
 

@@ -12,7 +12,7 @@ enum { ERROR_BODY_MAX = 64 << 10 }; /* of an error response to a stream */
 
 bool http_transfer_streams(const struct http_transfer *t)
 {
-	return t->on_chunk != NULL && t->status / 100 == 2;
+	return t->call.on_chunk != NULL && t->status / 100 == 2;
 }
 
 static size_t on_header(const char *line, size_t size, size_t count,
@@ -33,7 +33,7 @@ static size_t on_header(const char *line, size_t size, size_t count,
 	if (http_transfer_streams(t)) {
 		t->has_begun = true;
 		t->on_ready(t);
-	} else if (t->status != 0 && t->on_chunk != NULL) {
+	} else if (t->status != 0 && t->call.on_chunk != NULL) {
 		t->received.max = ERROR_BODY_MAX;
 	}
 	return len;
@@ -69,16 +69,14 @@ struct http_transfer *http_transfer_new(struct http_setup *setup,
 	struct http_transfer *t = xcalloc(1, sizeof(*t));
 	const char *const *header = call->headers;
 
-	t->setup = http_setup_hold(setup);
-	t->method = call->method;
+	t->setup = http_setup_ref(setup);
+	t->call = *call;
+	t->call.url = NULL;
+	t->call.headers = NULL;
+	t->call.tls = NULL;
 	t->url = xstrdup(call->url);
-	t->body = call->body;
-	t->body_len = call->len;
 	/* A body may hold keys or a token. */
 	t->received = BUFFER_SECRET(call->max);
-	t->on_chunk = call->on_chunk;
-	t->on_done = call->on_done;
-	t->owner = call->owner;
 	/* Waiting for "100 Continue" costs a second with servers that do not
 	 * know it. */
 	add_header(t, "Expect:");
@@ -96,12 +94,12 @@ void http_transfer_prepare(struct http_transfer *t, struct http_handle handle,
 	t->handle = handle;
 	(void)curl_easy_setopt(easy, CURLOPT_URL, t->url);
 	(void)curl_easy_setopt(easy, CURLOPT_HTTPHEADER, t->headers);
-	if (t->body != NULL) {
-		(void)curl_easy_setopt(easy, CURLOPT_POSTFIELDS, t->body);
+	if (t->call.body != NULL) {
+		(void)curl_easy_setopt(easy, CURLOPT_POSTFIELDS, t->call.body);
 		(void)curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
-			(curl_off_t)t->body_len);
+			(curl_off_t)t->call.len);
 	}
-	(void)curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, t->method);
+	(void)curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, t->call.method);
 	(void)curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)timeout_ms);
 	(void)curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
 	(void)curl_easy_setopt(easy, CURLOPT_HEADERDATA, t);

@@ -22,18 +22,13 @@ struct http_transfer {
 	void (*on_ready)(struct http_transfer *transfer);
 	struct http_setup *setup;
 	struct http_handle handle; /* zeroed while the transfer waits */
-	const char *method, *body; /* borrowed */
-	size_t body_len;
+	struct http_call call;	   /* without url, headers and tls */
 	char *url;
 	uint64_t deadline_ms; /* of the loop's clock */
 	uint64_t since_ms;    /* of its wait */
-	enum http_priority priority;
 	enum http_queue_state queue_state;
 	struct curl_slist *headers;
 	struct buffer received;
-	http_chunk on_chunk;
-	http_done on_done;
-	void *owner;
 	CURLcode result;
 	int status;	/* 0: no response yet */
 	bool has_begun; /* the first on_chunk of a stream is due */
@@ -42,8 +37,8 @@ struct http_transfer {
 	char reason[CURL_ERROR_SIZE];
 };
 
-/* Sets all members but the list entries, client, on_ready, deadline and
- * priority. Never NULL. */
+/* Sets all members but the list entries, client, on_ready and deadline. Never
+ * NULL. */
 struct http_transfer *http_transfer_new(struct http_setup *setup,
 	const struct http_call *call);
 

@@ -1,7 +1,7 @@
 #include "kube/json_value.h"
 
-#include "kube/json_memory.h"
 #include "kube/json_value_build.h"
+#include "lib/arena.h"
 
 #include <assert.h>
 #include <cjson/cJSON.h>
@@ -15,7 +15,7 @@
 enum { MEMORY_PER_BYTE = 4, MEMORY_MORE = 512 };
 
 /* Where cJSON's allocations of this thread come from. */
-static _Thread_local struct json_memory *current;
+static _Thread_local struct arena *current;
 
 /* A struct json_value is a cJSON; only this file knows that. */
 static const cJSON *json_of(const struct json_value *value)
@@ -30,7 +30,7 @@ static const struct json_value *value_of(const cJSON *json)
 
 static void *take(size_t size)
 {
-	return json_memory_take(current, size);
+	return arena_take(current, size);
 }
 
 /* Pieces are freed with their tree. */
@@ -46,12 +46,12 @@ static void set_hooks(void)
 	cJSON_InitHooks(&hooks);
 }
 
-void json_value_build_in(struct json_memory *memory)
+void json_value_build_in(struct arena *arena)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 	(void)pthread_once(&once, set_hooks);
-	current = memory;
+	current = arena;
 }
 
 static bool is_blank(const char *at, const char *end)
@@ -80,21 +80,20 @@ static int check_end(const char *end, const char *text, size_t len,
 int json_value_parse(struct json_value **out, const char *text, size_t len,
 	struct error *err)
 {
-	struct json_memory *memory =
-		json_memory_new(MEMORY_PER_BYTE * len + MEMORY_MORE);
+	struct arena *arena = arena_new(MEMORY_PER_BYTE * len + MEMORY_MORE);
 	const char *end = text;
 	cJSON *json;
 	int r;
 
-	json_value_build_in(memory);
+	json_value_build_in(arena);
 	json = cJSON_ParseWithLengthOpts(text, len, &end, false);
 	json_value_build_in(NULL);
 	r = check_end(end, text, len, json != NULL, err);
 	if (r < 0) {
-		json_memory_free(memory);
+		arena_free(arena);
 		return r;
 	}
-	assert(json_memory_of_first(json) == memory);
+	assert(arena_of_first(json) == arena);
 	*out = (struct json_value *)json;
 	return 0;
 }
@@ -133,14 +132,14 @@ int json_value_parse_bounded(struct json_value **out, const char *text,
 void json_value_free(struct json_value *value)
 {
 	if (value != NULL) {
-		json_memory_free(json_memory_of_first(value));
+		arena_free(arena_of_first(value));
 	}
 }
 
 void json_value_free_secret(struct json_value *value)
 {
 	if (value != NULL) {
-		json_memory_overwrite(json_memory_of_first(value));
+		arena_overwrite(arena_of_first(value));
 		json_value_free(value);
 	}
 }

@@ -9,7 +9,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 /* Some 15 MiB as a tree. A pod with 5,000 names of nodes has 10,000. */
 enum { JSON_VALUES_MAX = 100000 };

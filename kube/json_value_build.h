@@ -3,12 +3,12 @@
 
 #include <stdbool.h>
 
-struct json_memory;
+struct arena;
 struct json_value;
 
-/* The values that this thread makes from now on are in this memory, and the
- * first of them is the root, which owns the memory. NULL: the tree is done. */
-void json_value_build_in(struct json_memory *memory);
+/* The values that this thread makes from now on are in this arena, and the
+ * first of them is the root, which owns the arena. NULL: the tree is done. */
+void json_value_build_in(struct arena *arena);
 
 struct json_value *json_value_new_object(void);
 struct json_value *json_value_new_array(void);

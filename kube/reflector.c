@@ -2,7 +2,6 @@
 
 #include "kube/backoff.h"
 #include "kube/client.h"
-#include "kube/line_reader.h"
 #include "kube/list_reader.h"
 #include "kube/object_reports.h"
 #include "kube/url_query.h"

@@ -1,8 +1,8 @@
 #include "kube/yaml.h"
 
-#include "kube/json_memory.h"
 #include "kube/json_value.h"
 #include "kube/json_value_build.h"
+#include "lib/arena.h"
 #include "lib/map.h"
 #include "lib/memory.h"
 
@@ -229,15 +229,15 @@ int yaml_parse(struct json_value **out, const char *text, size_t len,
 	struct error *err)
 {
 	struct reader r = { .err = err };
-	struct json_memory *memory;
+	struct arena *arena;
 	yaml_parser_t parser;
 	int result;
 
 	if (yaml_parser_initialize(&parser) == 0) {
 		return error_set(err, -ENOMEM, "out of memory");
 	}
-	memory = json_memory_new(TREE_BYTES);
-	json_value_build_in(memory);
+	arena = arena_new(TREE_BYTES);
+	json_value_build_in(arena);
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);
 	result = read_stream(&r, &parser);
 	if (r.root == NULL) {
@@ -249,7 +249,7 @@ int yaml_parse(struct json_value **out, const char *text, size_t len,
 		frame_fini(&r.frames[--r.depth]);
 	}
 	if (result < 0) {
-		json_memory_free(memory);
+		arena_free(arena);
 		return result;
 	}
 	*out = r.root;

@@ -100,8 +100,9 @@ bool decision_add_name(struct decision_record *record, const char *node);
 const char *decision_names(const struct decision_record *record,
 	const struct decision_rejection *rejection);
 
-/* A decision as wire_pack_decision() packed it. */
-struct packed_decision {
+/* A decision or a move, as wire_pack_decision() or wire_pack_move() packed
+ * it. */
+struct packed_record {
 	const uint8_t *bytes;
 	size_t len;
 };
@@ -113,7 +114,7 @@ struct decision_batch {
 
 /* As in proto/wire.h. A single decision is packed as the store keeps it. */
 void wire_pack_decisions(struct buffer *out,
-	const struct packed_decision *decisions, size_t count);
+	const struct packed_record *decisions, size_t count);
 void wire_pack_decision(struct buffer *out,
 	const struct decision_record *record);
 must_check int wire_unpack_decision(struct decision_record *out,

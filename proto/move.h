@@ -101,12 +101,6 @@ uint64_t move_changed_us(const struct move_record *move);
 
 /* ---- on the wire, as in proto/wire.h ---- */
 
-/* A move as wire_pack_move() packed it. */
-struct packed_move {
-	const uint8_t *bytes;
-	size_t len;
-};
-
 struct move_batch {
 	struct move_record *records; /* owned */
 	size_t count;
@@ -125,7 +119,7 @@ struct move_list {
 	uint64_t next; /* 0: the end */
 };
 
-void wire_pack_moves(struct buffer *out, const struct packed_move *moves,
+void wire_pack_moves(struct buffer *out, const struct packed_record *moves,
 	size_t count);
 void wire_pack_moves_request(struct buffer *out,
 	const struct moves_request *request);

@@ -2,8 +2,6 @@
  * information. */
 #pragma once
 
-#include "proto/report_kind.h"
-
 /* The rows of one psi, whose columns and metrics are in the lists below. */
 #define PSI_FIELDS(X, of)                                                      \
 	X(of, STATE, state, 0, NONE, NONE)                                     \

@@ -2,8 +2,6 @@
  * rules and the columns of its rows are described there. */
 #pragma once
 
-#include "proto/report_kind.h"
-
 #define VM_POD_CPU_FIELDS(X, of)                                               \
 	X(of, U64, cpu_usage_us, 0, POD_CPU, SECONDS,                          \
 		"container_cpu_usage_seconds_total", "CPU time of the VM pod") \

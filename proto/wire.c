@@ -4,7 +4,6 @@
 #include "proto/wire_fields.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,11 +18,10 @@ enum {
 	FIELD_BATCH_REPORTS = 4,
 	FIELD_BATCH_EXPIRY = 5,
 	FIELD_REQUEST_DECISIONS = 4,
-	FIELD_DECISIONS = 1,
 	FIELD_REQUEST_MOVES = 6,
-	FIELD_MOVES = 1,
+	FIELD_RECORDS = 1, /* of both */
 };
-enum { TYPE_VARINT = 0, TYPE_BYTES = 2 };
+enum { TYPE_VARINT = 0 };
 
 /* ---- ours to wire ---- */
 
@@ -37,94 +35,77 @@ static size_t varint_size(uint64_t value)
 	return size;
 }
 
-static void put_varint(struct buffer *out, uint64_t value)
-{
-	for (; value >= 0x80; value >>= 7) {
-		buffer_char(out, (char)(0x80 | (value & 0x7f)));
-	}
-	buffer_char(out, (char)value);
-}
-
 /* Every field number here is below 16, so its tag is one byte. */
 static void put_bytes(struct buffer *out, unsigned field, const void *bytes,
 	size_t len)
 {
-	put_varint(out, field << 3 | TYPE_BYTES);
-	put_varint(out, len);
+	wire_put_varint(out, field << 3 | WIRE_TYPE_BYTES);
+	wire_put_varint(out, len);
 	buffer_append(out, bytes, len);
-}
-
-static size_t bytes_size(size_t len)
-{
-	return 1 + varint_size(len) + len;
 }
 
 size_t wire_batched_size(size_t len)
 {
-	return bytes_size(len);
+	return 1 + varint_size(len) + len;
 }
 
 void wire_pack_batch(struct buffer *out, const struct batch_out *batch)
 {
-	size_t size = bytes_size(strlen(batch->node)) +
-		bytes_size(REPORT_RUN_ID_BYTES) + 1 +
+	size_t size = wire_batched_size(strlen(batch->node)) +
+		wire_batched_size(REPORT_RUN_ID_BYTES) + 1 +
 		varint_size(batch->sent_monotonic_us);
 	bool has_expiry = batch->certificate_expiry_s != 0;
 
 	size += has_expiry ? 1 + varint_size(batch->certificate_expiry_s) : 0;
 	for (size_t i = 0; i < batch->count; i++) {
-		size += bytes_size(batch->reports[i].len);
+		size += wire_batched_size(batch->reports[i].len);
 	}
-	put_varint(out, FIELD_REQUEST_BATCH << 3 | TYPE_BYTES);
-	put_varint(out, size);
+	wire_put_varint(out, FIELD_REQUEST_BATCH << 3 | WIRE_TYPE_BYTES);
+	wire_put_varint(out, size);
 	put_bytes(out, FIELD_BATCH_NODE, batch->node, strlen(batch->node));
 	put_bytes(out, FIELD_BATCH_RUN_ID, batch->run_id, REPORT_RUN_ID_BYTES);
-	put_varint(out, FIELD_BATCH_SENT << 3 | TYPE_VARINT);
-	put_varint(out, batch->sent_monotonic_us);
+	wire_put_varint(out, FIELD_BATCH_SENT << 3 | TYPE_VARINT);
+	wire_put_varint(out, batch->sent_monotonic_us);
 	for (size_t i = 0; i < batch->count; i++) {
 		put_bytes(out, FIELD_BATCH_REPORTS, batch->reports[i].bytes,
 			batch->reports[i].len);
 	}
 	if (has_expiry) {
-		put_varint(out, FIELD_BATCH_EXPIRY << 3 | TYPE_VARINT);
-		put_varint(out, batch->certificate_expiry_s);
+		wire_put_varint(out, FIELD_BATCH_EXPIRY << 3 | TYPE_VARINT);
+		wire_put_varint(out, batch->certificate_expiry_s);
+	}
+}
+
+/* A request whose only field is a list of packed records. */
+static void pack_records(struct buffer *out, unsigned request,
+	const struct packed_record *records, size_t count)
+{
+	size_t size = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		size += wire_batched_size(records[i].len);
+	}
+	wire_put_varint(out, request << 3 | WIRE_TYPE_BYTES);
+	wire_put_varint(out, size);
+	for (size_t i = 0; i < count; i++) {
+		put_bytes(out, FIELD_RECORDS, records[i].bytes, records[i].len);
 	}
 }
 
 void wire_pack_decisions(struct buffer *out,
-	const struct packed_decision *decisions, size_t count)
+	const struct packed_record *decisions, size_t count)
 {
-	size_t size = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		size += bytes_size(decisions[i].len);
-	}
-	put_varint(out, FIELD_REQUEST_DECISIONS << 3 | TYPE_BYTES);
-	put_varint(out, size);
-	for (size_t i = 0; i < count; i++) {
-		put_bytes(out, FIELD_DECISIONS, decisions[i].bytes,
-			decisions[i].len);
-	}
+	pack_records(out, FIELD_REQUEST_DECISIONS, decisions, count);
 }
 
-void wire_pack_moves(struct buffer *out, const struct packed_move *moves,
+void wire_pack_moves(struct buffer *out, const struct packed_record *moves,
 	size_t count)
 {
-	size_t size = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		size += bytes_size(moves[i].len);
-	}
-	put_varint(out, FIELD_REQUEST_MOVES << 3 | TYPE_BYTES);
-	put_varint(out, size);
-	for (size_t i = 0; i < count; i++) {
-		put_bytes(out, FIELD_MOVES, moves[i].bytes, moves[i].len);
-	}
+	pack_records(out, FIELD_REQUEST_MOVES, moves, count);
 }
 
 void wire_pack_hello(struct buffer *out, const struct hello *hello)
 {
-	Plimsoll__Request request = PLIMSOLL__REQUEST__INIT;
 	Plimsoll__Hello wire = PLIMSOLL__HELLO__INIT;
 	struct hello copy = *hello;
 
@@ -135,41 +116,32 @@ void wire_pack_hello(struct buffer *out, const struct hello *hello)
 	wire.token = copy.token;
 	wire.has_role = true;
 	wire.role = (Plimsoll__Role)copy.role;
-	request.kind_case = PLIMSOLL__REQUEST__KIND_HELLO;
-	request.hello = &wire;
-	wire_append(out, &request.base);
+	wire_append_as(out, PLIMSOLL__REQUEST__KIND_HELLO, &wire.base);
 }
 
 void wire_pack_snapshot_request(struct buffer *out,
 	const struct snapshot_request *request)
 {
-	Plimsoll__Request envelope = PLIMSOLL__REQUEST__INIT;
 	Plimsoll__SnapshotRequest wire = PLIMSOLL__SNAPSHOT_REQUEST__INIT;
 
 	wire.has_epoch = true;
 	wire.epoch = request->epoch;
 	wire.has_rev = true;
 	wire.rev = request->rev;
-	envelope.kind_case = PLIMSOLL__REQUEST__KIND_SNAPSHOT;
-	envelope.snapshot = &wire;
-	wire_append(out, &envelope.base);
+	wire_append_as(out, PLIMSOLL__REQUEST__KIND_SNAPSHOT, &wire.base);
 }
 
 void wire_pack_welcome(struct buffer *out, const char *version)
 {
-	Plimsoll__Reply reply = PLIMSOLL__REPLY__INIT;
 	Plimsoll__Welcome wire = PLIMSOLL__WELCOME__INIT;
 	scoped_free char *copy = xstrdup(version);
 
 	wire.version = copy;
-	reply.kind_case = PLIMSOLL__REPLY__KIND_WELCOME;
-	reply.welcome = &wire;
-	wire_append(out, &reply.base);
+	wire_append_as(out, PLIMSOLL__REPLY__KIND_WELCOME, &wire.base);
 }
 
 void wire_pack_ack(struct buffer *out, const struct ack *ack)
 {
-	Plimsoll__Reply reply = PLIMSOLL__REPLY__INIT;
 	Plimsoll__Ack wire = PLIMSOLL__ACK__INIT;
 
 	wire.has_state = true;
@@ -179,29 +151,19 @@ void wire_pack_ack(struct buffer *out, const struct ack *ack)
 	wire.need_hello = ack->need_hello;
 	wire.has_interval_hint_ms = ack->interval_hint_ms != 0;
 	wire.interval_hint_ms = ack->interval_hint_ms;
-	reply.kind_case = PLIMSOLL__REPLY__KIND_ACK;
-	reply.ack = &wire;
-	wire_append(out, &reply.base);
-}
-
-void wire_pack_snapshot(struct buffer *out, const struct snapshot *snapshot)
-{
-	wire_snapshot_append(out, snapshot);
+	wire_append_as(out, PLIMSOLL__REPLY__KIND_ACK, &wire.base);
 }
 
 void wire_pack_refused(struct buffer *out, const char *reason,
 	uint32_t retry_ms)
 {
-	Plimsoll__Reply reply = PLIMSOLL__REPLY__INIT;
 	Plimsoll__Refused wire = PLIMSOLL__REFUSED__INIT;
 	scoped_free char *copy = xstrdup(reason);
 
 	wire.reason = copy;
 	wire.has_retry_ms = retry_ms != 0;
 	wire.retry_ms = retry_ms;
-	reply.kind_case = PLIMSOLL__REPLY__KIND_REFUSED;
-	reply.refused = &wire;
-	wire_append(out, &reply.base);
+	wire_append_as(out, PLIMSOLL__REPLY__KIND_REFUSED, &wire.base);
 }
 
 /* ---- wire to ours ---- */
@@ -377,13 +339,10 @@ int wire_unpack_request(struct wire_request *out, const uint8_t *bytes,
 	Plimsoll__Request *wire =
 		plimsoll__request__unpack(allocator, len, bytes);
 	struct wire_request request;
-	int r;
+	int r = wire == NULL
+		? error_set(err, -EBADMSG, "cannot unpack the request")
+		: get_request(&request, wire, allocator, err);
 
-	if (wire == NULL) {
-		wire_budget_fini(&budget);
-		return error_set(err, -EBADMSG, "cannot unpack the request");
-	}
-	r = get_request(&request, wire, allocator, err);
 	wire_budget_fini(&budget);
 	if (r == 0) {
 		*out = request;
@@ -462,13 +421,10 @@ int wire_unpack_reply(struct wire_reply *out, const uint8_t *bytes, size_t len,
 	ProtobufCAllocator *allocator = wire_budget_init(&budget);
 	Plimsoll__Reply *wire = plimsoll__reply__unpack(allocator, len, bytes);
 	struct wire_reply reply;
-	int r;
+	int r = wire == NULL
+		? error_set(err, -EBADMSG, "cannot unpack the reply")
+		: get_reply(&reply, wire, err);
 
-	if (wire == NULL) {
-		wire_budget_fini(&budget);
-		return error_set(err, -EBADMSG, "cannot unpack the reply");
-	}
-	r = get_reply(&reply, wire, err);
 	wire_budget_fini(&budget);
 	if (r == 0) {
 		*out = reply;

@@ -1,8 +1,9 @@
+#include "proto/decision.h"
+
 #include "lib/memory.h"
 #include "proto/wire_fields.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,9 @@ static const struct wire_field term_fields[] = {
 };
 
 static const struct wire_field record_fields[] = {
+	WIRE_FIELD(Plimsoll__Decision, decision_record, PLAIN_U64, wall_us),
+	WIRE_FIELD(Plimsoll__Decision, decision_record, PLAIN_U32, nodes),
+	WIRE_FIELD(Plimsoll__Decision, decision_record, PLAIN_U32, feasible),
 	WIRE_FIELD(Plimsoll__Decision, decision_record, DOUBLE, margin),
 	WIRE_FIELD(Plimsoll__Decision, decision_record, DOUBLE, decided_points),
 	WIRE_FIELD(Plimsoll__Decision, decision_record, DOUBLE, past_seconds),
@@ -125,15 +129,9 @@ static void put_decision(struct wire_decision *wire,
 	out->pod = unchanged(ours->pod);
 	out->uid = unchanged(ours->uid);
 	out->vm = unless_empty(ours->vm);
-	out->has_wall_us = true;
-	out->wall_us = ours->wall_us;
 	out->policy = unchanged(ours->policy);
 	out->chosen = unless_empty(ours->chosen);
 	out->decided_by = unless_empty(ours->decided_by);
-	out->has_nodes = true;
-	out->nodes = ours->nodes;
-	out->has_feasible = true;
-	out->feasible = ours->feasible;
 	out->sentence = unchanged(ours->sentence);
 	wire_put_fields(out, ours, WIRE_TABLE(record_fields));
 	for (size_t i = 0; i < ours->best_count; i++) {
@@ -237,9 +235,6 @@ static int get_numbers(struct decision_record *ours,
 			"%zu best nodes or %zu reasons are too many",
 			wire->n_best, wire->n_rejections);
 	}
-	ours->wall_us = wire->wall_us;
-	ours->nodes = wire->nodes;
-	ours->feasible = wire->feasible;
 	return wire_get_fields(ours, wire, WIRE_TABLE(record_fields), err);
 }
 
@@ -298,11 +293,9 @@ int wire_unpack_decision(struct decision_record *out, const uint8_t *bytes,
 	int r;
 
 	*out = (struct decision_record){ 0 };
-	if (wire == NULL) {
-		wire_budget_fini(&budget);
-		return error_set(err, -EBADMSG, "cannot unpack the decision");
-	}
-	r = decision_from(out, wire, err);
+	r = wire == NULL
+		? error_set(err, -EBADMSG, "cannot unpack the decision")
+		: decision_from(out, wire, err);
 	wire_budget_fini(&budget);
 	return r;
 }
@@ -329,4 +322,31 @@ int wire_decisions_from(struct decision_batch *out,
 	}
 	*out = batch;
 	return 0;
+}
+
+/* ---- names of rejected nodes ---- */
+
+bool decision_add_name(struct decision_record *record, const char *node)
+{
+	struct decision_rejection *last =
+		&record->rejections[record->rejection_count - 1];
+	size_t size = strlen(node) + 1;
+
+	if (last->name_count == DECISION_NAMES_MAX ||
+		size > sizeof(record->names) - record->names_len) {
+		return false;
+	}
+	if (last->name_count == 0) {
+		last->first_name = (uint32_t)record->names_len;
+	}
+	memcpy(record->names + record->names_len, node, size);
+	record->names_len += size;
+	last->name_count++;
+	return true;
+}
+
+const char *decision_names(const struct decision_record *record,
+	const struct decision_rejection *rejection)
+{
+	return record->names + rejection->first_name;
 }

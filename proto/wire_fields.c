@@ -1,10 +1,9 @@
 #include "proto/wire_fields.h"
 
-#include "lib/memory.h"
+#include "lib/arena.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const void *at(const void *base, size_t offset)
@@ -190,45 +189,19 @@ int wire_get_optional_name(char *out, size_t size, const char *text,
 	return text == NULL ? 0 : wire_get_name(out, size, text, what, err);
 }
 
-/* Memory that is handed out from its beginning, uninitialized like that of
- * malloc(). */
-struct wire_block {
-	struct wire_block *older;
-	size_t used, size;
-	max_align_t bytes[];
-};
-
-enum { BLOCK_BYTES = 16 << 10 };
-
-static struct wire_block *block_new(struct wire_block *older, size_t least)
-{
-	size_t size = least > BLOCK_BYTES ? least : BLOCK_BYTES;
-	struct wire_block *block =
-		xrealloc(NULL, 1, offsetof(struct wire_block, bytes) + size);
-
-	*block = (struct wire_block){ .older = older, .size = size };
-	return block;
-}
+/* Of most messages, nearly always. */
+enum { ARENA_BYTES = 16 << 10 };
 
 static void *budget_alloc(void *data, size_t size)
 {
 	const size_t unit = sizeof(max_align_t);
 	struct wire_budget *budget = data;
-	struct wire_block *block = budget->blocks;
-	char *at;
 
 	if (budget->left < unit || size > budget->left - unit) {
 		return NULL; /* the whole message is refused */
 	}
-	size = (size + unit - 1) / unit * unit;
-	budget->left -= size;
-	if (block == NULL || block->size - block->used < size) {
-		block = block_new(block, size);
-		budget->blocks = block;
-	}
-	at = (char *)block->bytes + block->used;
-	block->used += size;
-	return at;
+	budget->left -= (size + unit - 1) / unit * unit;
+	return arena_take(budget->arena, size);
 }
 
 static void budget_free(void *data, void *pointer)
@@ -244,18 +217,14 @@ ProtobufCAllocator *wire_budget_init(struct wire_budget *budget)
 			.free = budget_free,
 			.allocator_data = budget },
 		.left = WIRE_UNPACK_MAX,
+		.arena = arena_new(ARENA_BYTES),
 	};
 	return &budget->allocator;
 }
 
 void wire_budget_fini(struct wire_budget *budget)
 {
-	while (budget->blocks != NULL) {
-		struct wire_block *block = budget->blocks;
-
-		budget->blocks = block->older;
-		free(block);
-	}
+	arena_free(budget->arena);
 }
 
 void wire_append(struct buffer *out, const ProtobufCMessage *message)
@@ -267,6 +236,22 @@ void wire_append(struct buffer *out, const ProtobufCMessage *message)
 		(void)protobuf_c_message_pack(message, (uint8_t *)at);
 		buffer_extend(out, len);
 	}
+}
+
+void wire_put_varint(struct buffer *out, uint64_t value)
+{
+	for (; value >= 0x80; value >>= 7) {
+		buffer_char(out, (char)(0x80 | (value & 0x7f)));
+	}
+	buffer_char(out, (char)value);
+}
+
+void wire_append_as(struct buffer *out, unsigned field,
+	const ProtobufCMessage *message)
+{
+	wire_put_varint(out, field << 3 | WIRE_TYPE_BYTES);
+	wire_put_varint(out, protobuf_c_message_get_packed_size(message));
+	wire_append(out, message);
 }
 
 int wire_check_enum(int value, int last, const char *what, struct error *err)

@@ -74,14 +74,14 @@ must_check int wire_get_optional_name(char *out, size_t size, const char *text,
 	const char *what, struct error *err);
 
 /* Unpacking can turn two bytes into a struct of two hundred, so the memory of
- * each message is bounded by a budget. It comes from a few blocks and is
- * released as a whole: a report with 30 VM pods has some 130 structs. */
+ * each message is bounded by a budget, and released as a whole: a report with
+ * 30 VM pods has some 130 structs. */
 enum { WIRE_UNPACK_MAX = 64 << 20 };
 
 struct wire_budget {
 	ProtobufCAllocator allocator;
 	size_t left;
-	struct wire_block *blocks; /* the newest first */
+	struct arena *arena;
 };
 
 /* The allocator for an unpack function. wire_budget_fini() releases the
@@ -91,6 +91,14 @@ void wire_budget_fini(struct wire_budget *budget);
 
 /* Appends the packed message to out. */
 void wire_append(struct buffer *out, const ProtobufCMessage *message);
+
+/* Appends a request or reply whose one field, of this number below 16, is the
+ * message. */
+void wire_append_as(struct buffer *out, unsigned field,
+	const ProtobufCMessage *message);
+
+enum { WIRE_TYPE_BYTES = 2 }; /* of a field: a text, bytes or a message */
+void wire_put_varint(struct buffer *out, uint64_t value);
 
 /* -EBADMSG: `value` is none of 0 .. last. */
 must_check int wire_check_enum(int value, int last, const char *what,
@@ -143,7 +151,6 @@ must_check int wire_question_from(struct question *out,
 must_check int wire_answer_from(struct answer_part *out,
 	const Plimsoll__Answer *wire, struct error *err);
 
-/* The snapshot message inside a Reply. */
-void wire_snapshot_append(struct buffer *out, const struct snapshot *snapshot);
+/* -EBADMSG. On failure *out needs no release. */
 must_check int wire_snapshot_from(struct snapshot *out,
 	const Plimsoll__Snapshot *wire, struct error *err);

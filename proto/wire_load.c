@@ -107,9 +107,8 @@ size_t wire_node_load_bytes(const struct node_load *load)
 	return bytes + numbers * (TAG + NUMBER);
 }
 
-void wire_snapshot_append(struct buffer *out, const struct snapshot *snapshot)
+void wire_pack_snapshot(struct buffer *out, const struct snapshot *snapshot)
 {
-	Plimsoll__Reply reply = PLIMSOLL__REPLY__INIT;
 	Plimsoll__Snapshot wire = PLIMSOLL__SNAPSHOT__INIT;
 	struct wire_load *loads = xcalloc(snapshot->count, sizeof(*loads));
 	scoped_free Plimsoll__NodeLoad **pointers =
@@ -127,9 +126,7 @@ void wire_snapshot_append(struct buffer *out, const struct snapshot *snapshot)
 	wire.full = snapshot->full;
 	wire.n_nodes = snapshot->count;
 	wire.nodes = pointers;
-	reply.kind_case = PLIMSOLL__REPLY__KIND_SNAPSHOT;
-	reply.snapshot = &wire;
-	wire_append(out, &reply.base);
+	wire_append_as(out, PLIMSOLL__REPLY__KIND_SNAPSHOT, &wire.base);
 	for (size_t i = 0; i < snapshot->count; i++) {
 		wire_load_fini(&loads[i]);
 	}

@@ -1,8 +1,59 @@
+#include "proto/move.h"
+
 #include "lib/memory.h"
 #include "proto/wire_fields.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+
+static const char *const state_names[MOVE_STATES] = {
+	[MOVE_RECOMMENDED] = "recommended",
+	[MOVE_WITHDRAWN] = "withdrawn",
+	[MOVE_ORDERED] = "ordered",
+	[MOVE_RUNNING] = "running",
+	[MOVE_SUCCEEDED] = "succeeded",
+	[MOVE_FAILED] = "failed",
+};
+
+static const char *const reason_names[MOVE_REASONS] = {
+	[MOVE_FOR_CPU] = "cpu",
+	[MOVE_FOR_MEMORY] = "memory",
+	[MOVE_FOR_IO] = "io",
+	[MOVE_FOR_KVM] = "kvm",
+	[MOVE_FOR_ROOM] = "room",
+};
+
+const char *move_state_name(enum move_state state)
+{
+	return state_names[state];
+}
+
+const char *move_reason_name(enum move_reason reason)
+{
+	return reason_names[reason];
+}
+
+bool move_state_parse(enum move_state *out, const char *name)
+{
+	for (size_t i = 0; i < count_of(state_names); i++) {
+		if (strcmp(name, state_names[i]) == 0) {
+			*out = (enum move_state)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+uint64_t move_changed_us(const struct move_record *move)
+{
+	uint64_t changed_us = move->wall_us;
+
+	if (move->ordered_us > changed_us) {
+		changed_us = move->ordered_us;
+	}
+	return move->ended_us > changed_us ? move->ended_us : changed_us;
+}
 
 #define FIELD(kind, name) WIRE_FIELD(Plimsoll__Move, move_record, kind, name)
 
@@ -65,21 +116,17 @@ void wire_pack_move(struct buffer *out, const struct move_record *move)
 void wire_pack_moves_request(struct buffer *out,
 	const struct moves_request *request)
 {
-	Plimsoll__Request envelope = PLIMSOLL__REQUEST__INIT;
 	Plimsoll__MovesRequest wire = PLIMSOLL__MOVES_REQUEST__INIT;
 
 	wire.has_since_us = true;
 	wire.since_us = request->since_us;
 	wire.has_after = true;
 	wire.after = request->after;
-	envelope.kind_case = PLIMSOLL__REQUEST__KIND_MOVES_REQUEST;
-	envelope.moves_request = &wire;
-	wire_append(out, &envelope.base);
+	wire_append_as(out, PLIMSOLL__REQUEST__KIND_MOVES_REQUEST, &wire.base);
 }
 
 void wire_pack_move_list(struct buffer *out, const struct move_list *list)
 {
-	Plimsoll__Reply reply = PLIMSOLL__REPLY__INIT;
 	Plimsoll__MoveList wire = PLIMSOLL__MOVE_LIST__INIT;
 	scoped_free Plimsoll__Move *moves =
 		xcalloc(list->count, sizeof(*moves));
@@ -94,9 +141,7 @@ void wire_pack_move_list(struct buffer *out, const struct move_list *list)
 	wire.moves = pointers;
 	wire.has_next = list->next != 0;
 	wire.next = list->next;
-	reply.kind_case = PLIMSOLL__REPLY__KIND_MOVES;
-	reply.moves = &wire;
-	wire_append(out, &reply.base);
+	wire_append_as(out, PLIMSOLL__REPLY__KIND_MOVES, &wire.base);
 }
 
 /* ---- wire to ours ---- */

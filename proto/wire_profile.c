@@ -24,20 +24,16 @@ void vm_profile_init(struct vm_profile *profile)
 void wire_pack_profile_request(struct buffer *out,
 	const struct profile_request *request)
 {
-	Plimsoll__Request envelope = PLIMSOLL__REQUEST__INIT;
 	Plimsoll__ProfileRequest wire = PLIMSOLL__PROFILE_REQUEST__INIT;
 	struct profile_request copy = *request;
 
 	wire.namespace_ = copy.namespace;
 	wire.name = copy.name;
-	envelope.kind_case = PLIMSOLL__REQUEST__KIND_PROFILE;
-	envelope.profile = &wire;
-	wire_append(out, &envelope.base);
+	wire_append_as(out, PLIMSOLL__REQUEST__KIND_PROFILE, &wire.base);
 }
 
 void wire_pack_profile(struct buffer *out, const struct vm_profile *profile)
 {
-	Plimsoll__Reply reply = PLIMSOLL__REPLY__INIT;
 	Plimsoll__ProfileReply wire = PLIMSOLL__PROFILE_REPLY__INIT;
 	Plimsoll__ProfileHour hours[PROFILE_HOURS];
 	Plimsoll__ProfileHour *pointers[PROFILE_HOURS];
@@ -59,9 +55,7 @@ void wire_pack_profile(struct buffer *out, const struct vm_profile *profile)
 		wire.n_hours++;
 	}
 	wire.hours = pointers;
-	reply.kind_case = PLIMSOLL__REPLY__KIND_PROFILE;
-	reply.profile = &wire;
-	wire_append(out, &reply.base);
+	wire_append_as(out, PLIMSOLL__REPLY__KIND_PROFILE, &wire.base);
 }
 
 int wire_profile_request_from(struct profile_request *out,

@@ -21,7 +21,6 @@ static char *text_or_none(char *text)
 void wire_pack_question_request(struct buffer *out,
 	const struct question_request *request)
 {
-	Plimsoll__Request envelope = PLIMSOLL__REQUEST__INIT;
 	Plimsoll__QuestionRequest wire = PLIMSOLL__QUESTION_REQUEST__INIT;
 	struct question_request copy = *request;
 
@@ -33,14 +32,12 @@ void wire_pack_question_request(struct buffer *out,
 	wire.rebalance_why = text_or_none(copy.rebalance.why);
 	wire.has_kinds = copy.kinds != 0;
 	wire.kinds = copy.kinds;
-	envelope.kind_case = PLIMSOLL__REQUEST__KIND_QUESTION_REQUEST;
-	envelope.question_request = &wire;
-	wire_append(out, &envelope.base);
+	wire_append_as(out, PLIMSOLL__REQUEST__KIND_QUESTION_REQUEST,
+		&wire.base);
 }
 
 void wire_pack_question(struct buffer *out, const struct question *question)
 {
-	Plimsoll__Reply envelope = PLIMSOLL__REPLY__INIT;
 	Plimsoll__Question wire = PLIMSOLL__QUESTION__INIT;
 	struct question copy = *question;
 
@@ -49,21 +46,17 @@ void wire_pack_question(struct buffer *out, const struct question *question)
 		wire.id = copy.id;
 		wire.has_kind = true;
 		wire.kind = (Plimsoll__QuestionKind)copy.kind;
-		wire.namespace_ =
-			*copy.namespace == '\0' ? NULL : copy.namespace;
+		wire.namespace_ = text_or_none(copy.namespace);
 		wire.has_is_visible = copy.is_visible;
 		wire.is_visible = copy.is_visible;
 		wire.has_body = true;
 		wire.body = bytes_from(copy.body, copy.len);
 	}
-	envelope.kind_case = PLIMSOLL__REPLY__KIND_QUESTION;
-	envelope.question = &wire;
-	wire_append(out, &envelope.base);
+	wire_append_as(out, PLIMSOLL__REPLY__KIND_QUESTION, &wire.base);
 }
 
 void wire_pack_answer(struct buffer *out, const struct answer_part *answer)
 {
-	Plimsoll__Request envelope = PLIMSOLL__REQUEST__INIT;
 	Plimsoll__Answer wire = PLIMSOLL__ANSWER__INIT;
 
 	wire.has_id = true;
@@ -78,21 +71,16 @@ void wire_pack_answer(struct buffer *out, const struct answer_part *answer)
 	wire.body = bytes_from(answer->body, answer->len);
 	wire.has_has_more = answer->has_more;
 	wire.has_more = answer->has_more;
-	envelope.kind_case = PLIMSOLL__REQUEST__KIND_ANSWER;
-	envelope.answer = &wire;
-	wire_append(out, &envelope.base);
+	wire_append_as(out, PLIMSOLL__REQUEST__KIND_ANSWER, &wire.base);
 }
 
 void wire_pack_answer_ack(struct buffer *out, const struct answer_ack *ack)
 {
-	Plimsoll__Reply envelope = PLIMSOLL__REPLY__INIT;
 	Plimsoll__AnswerAck wire = PLIMSOLL__ANSWER_ACK__INIT;
 
 	wire.has_is_wanted = ack->is_wanted;
 	wire.is_wanted = ack->is_wanted;
-	envelope.kind_case = PLIMSOLL__REPLY__KIND_ANSWER_ACK;
-	envelope.answer_ack = &wire;
-	wire_append(out, &envelope.base);
+	wire_append_as(out, PLIMSOLL__REPLY__KIND_ANSWER_ACK, &wire.base);
 }
 
 /* ---- wire to ours ---- */

@@ -4,7 +4,6 @@
 #include "proto/wire_fields.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { INTERVAL_MIN_MS = 10, INTERVAL_MAX_MS = 3600000 };

@@ -5,18 +5,6 @@
 _Static_assert((int)WIRE_DECISIONS_MAX <= (int)RECORD_UPLOAD_BATCH_MAX,
 	"a batch of decisions is a batch");
 
-static void pack(struct buffer *out, const struct packed_record *records,
-	size_t count)
-{
-	struct packed_decision batch[WIRE_DECISIONS_MAX];
-
-	for (size_t i = 0; i < count; i++) {
-		batch[i] = (struct packed_decision){ records[i].bytes,
-			records[i].len };
-	}
-	wire_pack_decisions(out, batch, count);
-}
-
 int decision_upload_new(struct record_upload **out, uv_loop_t *loop,
 	const struct aggregators_options *options, struct error *err)
 {
@@ -27,7 +15,7 @@ int decision_upload_new(struct record_upload **out, uv_loop_t *loop,
 		.dropped =
 			"dropped decision records: not stored by every "
 			"aggregator",
-		.pack = pack,
+		.pack = wire_pack_decisions,
 	};
 
 	return record_upload_new(out, loop, options, &kind, err);

@@ -5,18 +5,6 @@
 _Static_assert((int)WIRE_MOVES_MAX <= (int)RECORD_UPLOAD_BATCH_MAX,
 	"a batch of moves is a batch");
 
-static void pack(struct buffer *out, const struct packed_record *records,
-	size_t count)
-{
-	struct packed_move batch[WIRE_MOVES_MAX];
-
-	for (size_t i = 0; i < count; i++) {
-		batch[i] = (struct packed_move){ records[i].bytes,
-			records[i].len };
-	}
-	wire_pack_moves(out, batch, count);
-}
-
 int move_upload_new(struct record_upload **out, uv_loop_t *loop,
 	const struct aggregators_options *options, struct error *err)
 {
@@ -28,7 +16,7 @@ int move_upload_new(struct record_upload **out, uv_loop_t *loop,
 		.dropped =
 			"dropped records of moves: not stored by every "
 			"aggregator",
-		.pack = pack,
+		.pack = wire_pack_moves,
 	};
 
 	return record_upload_new(out, loop, options, &kind, err);

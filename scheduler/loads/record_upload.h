@@ -11,6 +11,7 @@
 
 #include "lib/buffer.h"
 #include "lib/error.h"
+#include "proto/decision.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,12 +27,6 @@ enum {
 
 struct aggregators_options;
 struct record_upload;
-
-/* A record as the wire packed it. */
-struct packed_record {
-	const uint8_t *bytes;
-	size_t len;
-};
 
 struct record_kind {
 	size_t batch_max;    /* at most RECORD_UPLOAD_BATCH_MAX */

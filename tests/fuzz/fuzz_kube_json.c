@@ -2,7 +2,6 @@
  * is parsed as all of them. */
 #include "kube/json_scan.h"
 #include "kube/json_value.h"
-#include "kube/line_reader.h"
 #include "kube/list_reader.h"
 #include "kube/watch_event.h"
 

@@ -53,7 +53,7 @@ static void pack_decisions(struct buffer *out,
 {
 	scoped_free struct buffer *bytes =
 		xcalloc(batch->count, sizeof(*bytes));
-	scoped_free struct packed_decision *packed =
+	scoped_free struct packed_record *packed =
 		xcalloc(batch->count, sizeof(*packed));
 
 	for (size_t i = 0; i < batch->count; i++) {
@@ -72,7 +72,7 @@ static void pack_moves(struct buffer *out, const struct move_batch *batch)
 {
 	scoped_free struct buffer *bytes =
 		xcalloc(batch->count, sizeof(*bytes));
-	scoped_free struct packed_move *packed =
+	scoped_free struct packed_record *packed =
 		xcalloc(batch->count, sizeof(*packed));
 
 	for (size_t i = 0; i < batch->count; i++) {

@@ -19,7 +19,7 @@ static int set_up(void **state)
 
 	http_queue_init(&w->queue);
 	for (size_t i = 0; i < COUNT; i++) {
-		w->background[i].priority = HTTP_BACKGROUND;
+		w->background[i].call.priority = HTTP_BACKGROUND;
 		w->background[i].deadline_ms = UINT64_MAX;
 		w->normal[i].deadline_ms = UINT64_MAX;
 	}
@@ -78,7 +78,7 @@ static void the_background_has_every_fourth_turn(void **state)
 		struct http_transfer *t = http_queue_next(&w->queue, NOW);
 
 		assert_non_null(t);
-		if (t->priority == HTTP_BACKGROUND) {
+		if (t->call.priority == HTTP_BACKGROUND) {
 			assert_true(background == 0 || run == 3);
 			background++;
 			run = 0;

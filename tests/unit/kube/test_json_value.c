@@ -1,5 +1,6 @@
 #include "kube/json_value.h"
 
+#include "lib/buffer.h"
 #include "lib/memory.h"
 #include "tests/support/cm.h"
 
@@ -221,6 +222,33 @@ static void commas_in_a_text_are_no_values(void **state)
 	assert_int_equal(parse_bounded(text, NULL), -EBADMSG);
 }
 
+/* Two bytes of text for each value: far more memory than expected. */
+static void a_tree_of_many_small_values_is_whole(void **state)
+{
+	enum { COUNT = 50000 };
+	scoped_buffer struct buffer text = BUFFER_MAX((size_t)4 * COUNT);
+	struct json_value *root = NULL;
+	const struct json_value *value;
+	size_t count = 0;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT; i++) {
+		buffer_text(&text, i == 0 ? "[1" : ",1");
+	}
+	buffer_text(&text, "]");
+	assert_int_equal(json_value_parse(&root, text.data, text.len, NULL), 0);
+	for (value = json_value_first(root); value != NULL;
+		value = json_value_next(value)) {
+		double number = 0;
+
+		assert_true(json_value_number(&number, value));
+		assert_true(number == 1);
+		count++;
+	}
+	assert_int_equal(count, COUNT);
+	json_value_free_secret(root);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -235,6 +263,7 @@ int main(void)
 		cmocka_unit_test(
 			a_bounded_text_has_no_more_values_than_allowed),
 		cmocka_unit_test(commas_in_a_text_are_no_values),
+		cmocka_unit_test(a_tree_of_many_small_values_is_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

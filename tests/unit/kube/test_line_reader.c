@@ -1,4 +1,4 @@
-#include "kube/line_reader.h"
+#include "kube/watch_event.h"
 
 #include "lib/memory.h"
 #include "tests/support/cm.h"

@@ -239,7 +239,7 @@ static void packs_a_batch_of_decisions_as_generated_code_does(void **state)
 	scoped_free struct decision_record *record = full_record();
 	scoped_buffer struct buffer one = packed(record);
 	scoped_buffer struct buffer out = BUFFER_MAX(BYTES_MAX);
-	struct packed_decision both[] = { { bytes_of(&one), one.len },
+	struct packed_record both[] = { { bytes_of(&one), one.len },
 		{ bytes_of(&one), one.len } };
 	struct wire_request request;
 
@@ -263,13 +263,13 @@ static void refuses_too_many_decisions_in_a_batch(void **state)
 		.margin = NAN };
 	scoped_buffer struct buffer one = packed(&record);
 	scoped_buffer struct buffer out = BUFFER_MAX(BYTES_MAX);
-	struct packed_decision many[WIRE_DECISIONS_MAX + 1];
+	struct packed_record many[WIRE_DECISIONS_MAX + 1];
 	struct wire_request request;
 	struct error err;
 
 	(void)state;
 	for (size_t i = 0; i < count_of(many); i++) {
-		many[i] = (struct packed_decision){ bytes_of(&one), one.len };
+		many[i] = (struct packed_record){ bytes_of(&one), one.len };
 	}
 	wire_pack_decisions(&out, many, count_of(many));
 	assert_int_equal(

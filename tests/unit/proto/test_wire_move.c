@@ -149,11 +149,11 @@ static int batch_of(struct wire_request *request, size_t count,
 	const struct move_record move = full_move();
 	scoped_buffer struct buffer one = BUFFER_MAX(BYTES_MAX);
 	scoped_buffer struct buffer out = BUFFER_MAX(BYTES_MAX);
-	struct packed_move many[WIRE_MOVES_MAX + 1];
+	struct packed_record many[WIRE_MOVES_MAX + 1];
 
 	wire_pack_move(&one, &move);
 	for (size_t i = 0; i < count; i++) {
-		many[i] = (struct packed_move){ bytes_of(&one), one.len };
+		many[i] = (struct packed_record){ bytes_of(&one), one.len };
 	}
 	wire_pack_moves(&out, many, count);
 	return wire_unpack_request(request, bytes_of(&out), out.len, err);

@@ -562,10 +562,10 @@ static void acknowledges_decisions_when_they_are_stored(void **state)
 		.wall_us = clock_wall_us() };
 	scoped_buffer struct buffer packed = BUFFER_MAX(10000);
 	scoped_buffer struct buffer out = BUFFER_MAX(10000);
-	struct packed_decision one;
+	struct packed_record one;
 
 	wire_pack_decision(&packed, &record);
-	one = (struct packed_decision){ (const uint8_t *)packed.data,
+	one = (struct packed_record){ (const uint8_t *)packed.data,
 		packed.len };
 	wire_pack_decisions(&out, &one, 1);
 	send_and_wait(f, &out);
@@ -582,11 +582,12 @@ static void add_move(struct fixture *f, unsigned id)
 		.wall_us = clock_wall_us() };
 	scoped_buffer struct buffer packed = BUFFER_MAX(10000);
 	scoped_buffer struct buffer out = BUFFER_MAX(10000);
-	struct packed_move one;
+	struct packed_record one;
 
 	(void)snprintf(move.id, sizeof(move.id), "id-%u", id);
 	wire_pack_move(&packed, &move);
-	one = (struct packed_move){ (const uint8_t *)packed.data, packed.len };
+	one = (struct packed_record){ (const uint8_t *)packed.data,
+		packed.len };
 	wire_pack_moves(&out, &one, 1);
 	send_and_wait(f, &out);
 	assert_int_equal(f->agent.reply.kind, WIRE_ACK);

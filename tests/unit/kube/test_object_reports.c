@@ -1,4 +1,4 @@
-#include "kube/object_set.h"
+#include "kube/object_reports.h"
 
 #include "lib/buffer.h"
 #include "lib/memory.h"
