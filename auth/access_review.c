@@ -31,62 +31,27 @@ struct access_review {
 struct check {
 	struct access_review *review;
 	bool is_named; /* the account was given: no token, no right */
-	enum access_review_right right;
-	char *subject; /* NULL: none */
+	struct access_review_request request; /* no token and subject */
+	char *subject;			      /* a copy; NULL: none */
 	struct account account;
 	struct error refusal; /* of what was asked last */
-	char **user;	      /* or NULL */
-	access_review_done done;
-	void *owner;
-	struct access_review_pod *pod; /* or NULL */
 };
 
-static bool is_http(enum access_review_right right)
-{
-	return right == ACCESS_REVIEW_HTTP ||
-		right == ACCESS_REVIEW_HTTP_POST ||
-		right == ACCESS_REVIEW_HTTP_DELETE;
-}
+static const struct {
+	const char *path; /* NULL: the subject, by a token for the API server */
+	const char *verb;
+	const char *name; /* for logs */
+} rights[] = {
+	[ACCESS_REVIEW_REPORT] = { "/plimsoll/reports", "create", "report" },
+	[ACCESS_REVIEW_SNAPSHOT] = { "/plimsoll/snapshots", "get", "snapshot" },
+	[ACCESS_REVIEW_HTTP] = { NULL, "get", "http" },
+	[ACCESS_REVIEW_HTTP_POST] = { NULL, "post", "http post" },
+	[ACCESS_REVIEW_HTTP_DELETE] = { NULL, "delete", "http delete" },
+};
 
 static const char *audience_of(enum access_review_right right)
 {
-	return is_http(right) ? NULL : ACCESS_REVIEW_AUDIENCE;
-}
-
-static const char *path_of(const struct check *check)
-{
-	static const char *const paths[] = {
-		[ACCESS_REVIEW_REPORT] = "/plimsoll/reports",
-		[ACCESS_REVIEW_SNAPSHOT] = "/plimsoll/snapshots",
-	};
-
-	return is_http(check->right) ? check->subject : paths[check->right];
-}
-
-static const char *verb_of(enum access_review_right right)
-{
-	static const char *const verbs[] = {
-		[ACCESS_REVIEW_REPORT] = "create",
-		[ACCESS_REVIEW_SNAPSHOT] = "get",
-		[ACCESS_REVIEW_HTTP] = "get",
-		[ACCESS_REVIEW_HTTP_POST] = "post",
-		[ACCESS_REVIEW_HTTP_DELETE] = "delete",
-	};
-
-	return verbs[right];
-}
-
-static const char *log_name(const struct check *check)
-{
-	static const char *const rights[] = {
-		[ACCESS_REVIEW_REPORT] = "report",
-		[ACCESS_REVIEW_SNAPSHOT] = "snapshot",
-		[ACCESS_REVIEW_HTTP] = "http",
-		[ACCESS_REVIEW_HTTP_POST] = "http post",
-		[ACCESS_REVIEW_HTTP_DELETE] = "http delete",
-	};
-
-	return check->is_named ? "resource" : rights[check->right];
+	return rights[right].path == NULL ? NULL : ACCESS_REVIEW_AUDIENCE;
 }
 
 static void log_outcome(const struct check *check,
@@ -102,7 +67,11 @@ static void log_outcome(const struct check *check,
 	if (log_allow_topic(&check->review->log_limits[outcome],
 		    clock_monotonic_us(), log_interval_us, why->text,
 		    &suppressed)) {
-		log_warning(message, log_str("right", log_name(check)),
+		log_warning(message,
+			log_str("right",
+				check->is_named
+					? "resource"
+					: rights[check->request.right].name),
 			log_str("subject", check->subject), log_err(why),
 			log_int("suppressed", (int64_t)suppressed), LOG_END);
 	}
@@ -111,7 +80,7 @@ static void log_outcome(const struct check *check,
 static void fill_pod(const struct check *check)
 {
 	scoped_free char *path = NULL;
-	struct access_review_pod *pod = check->pod;
+	struct access_review_pod *pod = check->request.pod;
 
 	*pod = (struct access_review_pod){ 0 };
 	if (access_review_pod_path(&path, &check->account, NULL) == 0 &&
@@ -131,13 +100,14 @@ static void end(struct check *check, enum access_review_outcome outcome,
 
 	if (why != NULL) {
 		log_outcome(check, outcome, why);
-	} else if (check->user != NULL) {
-		*check->user = xstrdup(check->account.user);
+	} else if (check->request.user != NULL) {
+		*check->request.user = xstrdup(check->account.user);
 	}
-	if (outcome == ACCESS_REVIEW_ALLOWED && check->pod != NULL) {
+	if (outcome == ACCESS_REVIEW_ALLOWED && check->request.pod != NULL) {
 		fill_pod(check);
 	}
-	check->done(check->owner, outcome, why == NULL ? &none : why);
+	check->request.done(check->request.owner, outcome,
+		why == NULL ? &none : why);
 	account_fini(&check->account);
 	free(check->subject);
 	free(check);
@@ -261,7 +231,8 @@ static void on_access(void *owner, const struct http_response *answer)
 		end_rejected(check, ACCESS_REVIEW_FORBIDDEN, &why);
 	} else if (!is_allowed) {
 		end(check, ACCESS_REVIEW_FORBIDDEN, &check->refusal);
-	} else if (!check->is_named && check->right == ACCESS_REVIEW_REPORT) {
+	} else if (!check->is_named &&
+		check->request.right == ACCESS_REVIEW_REPORT) {
 		check_node(check);
 	} else {
 		end(check, ACCESS_REVIEW_ALLOWED, NULL);
@@ -298,8 +269,8 @@ void access_review_resource(struct access_review *review,
 	check->review = review;
 	check->is_named = true;
 	check->subject = xstrdup(request->access->resource);
-	check->done = request->done;
-	check->owner = request->owner;
+	check->request.done = request->done;
+	check->request.owner = request->owner;
 	check_access(check, request->account, request->access);
 }
 
@@ -323,18 +294,20 @@ static uint64_t keep_account(const struct http_response *answer)
 static void on_account(void *owner, const struct http_response *answer)
 {
 	struct check *check = owner;
+	const char *path = rights[check->request.right].path;
 	struct error why;
 
 	if (!is_success(answer)) {
 		end_unreachable(check, answer->error);
 	} else if (access_review_read_account(&check->account, answer->body,
-			   answer->len, audience_of(check->right), &why) < 0) {
+			   answer->len, audience_of(check->request.right),
+			   &why) < 0) {
 		end_rejected(check, ACCESS_REVIEW_BAD_TOKEN, &why);
 	} else {
 		check_access(check, &check->account,
 			&(struct subject_access){
-				.verb = verb_of(check->right),
-				.path = path_of(check),
+				.verb = rights[check->request.right].verb,
+				.path = path == NULL ? check->subject : path,
 			});
 	}
 }
@@ -345,13 +318,10 @@ static struct check *check_new(struct access_review *review,
 	struct check *check = xcalloc(1, sizeof(*check));
 
 	check->review = review;
-	check->right = request->right;
+	check->request = *request;
+	check->request.token = check->request.subject = NULL;
 	check->subject =
 		request->subject == NULL ? NULL : xstrdup(request->subject);
-	check->user = request->user;
-	check->done = request->done;
-	check->pod = request->pod;
-	check->owner = request->owner;
 	return check;
 }
 
@@ -383,7 +353,7 @@ void access_review_start(struct access_review *review,
 			.keep = keep_account,
 			.done = on_account,
 		});
-	access_review_wipe(body);
+	secret_free(body);
 }
 
 /* ---- the pod of another agent ---- */

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char alphanumeric[] =
@@ -44,14 +43,6 @@ char *access_review_token_body(const char *token, const char *audience)
 		audience == NULL ? "" : audience,
 		audience == NULL ? "" : "\"]");
 	return body;
-}
-
-void access_review_wipe(char *text)
-{
-	if (text != NULL) {
-		explicit_bzero(text, strlen(text));
-		free(text);
-	}
 }
 
 static void write_texts(struct json *j, const char *key,

@@ -14,11 +14,8 @@
 bool access_review_is_token(const char *token);
 
 /* The body of a TokenReview; audience NULL: the API server's own. The caller
- * passes it to access_review_wipe(). access_review_is_token() is true. */
+ * frees it with secret_free(). access_review_is_token() is true. */
 char *access_review_token_body(const char *token, const char *audience);
-
-/* Overwrites a text and frees it. NULL is fine. */
-void access_review_wipe(char *text);
 
 /* -EACCES: the API server rejects the token, in its own words; -EBADMSG: body
  * is not a TokenReview. audience as in the request. */

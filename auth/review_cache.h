@@ -4,7 +4,6 @@
 #pragma once
 
 #include "kube/client.h"
-#include "lib/error.h"
 
 enum {
 	REVIEW_CACHE_ENTRIES = 2048,

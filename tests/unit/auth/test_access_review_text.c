@@ -71,8 +71,8 @@ static void writes_a_token_review_with_and_without_audience(void **state)
 	assert_string_equal(without,
 		"{\"apiVersion\":\"authentication.k8s.io/v1\","
 		"\"kind\":\"TokenReview\",\"spec\":{\"token\":\"t.o.k\"}}");
-	access_review_wipe(with);
-	access_review_wipe(without);
+	secret_free(with);
+	secret_free(without);
 }
 
 static void reads_the_account_of_a_token(void **state)
