@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -13,7 +12,6 @@
 #include "agent/once.h"
 #include "agent/report_client.h"
 #include "agent/ring.h"
-#include "agent/self_metrics.h"
 #include "agent/spool.h"
 #include "lib/buffer.h"
 #include "lib/clock.h"
@@ -90,7 +88,6 @@ static void fill_in_self(struct report *report, struct agent *agent)
 {
 	report->seq = ring_next_seq(agent->ring);
 	report->dropped = dropped(agent);
-	self_metrics_read(&report->own, SELF_METRICS_STATM);
 	report->own.spool_bytes =
 		agent->spool == NULL ? 0 : spool_stats(agent->spool)->bytes;
 }

@@ -1,4 +1,4 @@
-/* The cgroup tree of a node: its version, and the cgroups of the pods.
+/* The cgroup tree of a node: its version, the cgroups of the pods, and changes.
  *
  * The names depend on kubelet's cgroup driver. systemd:
  *   kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod<uid>.slice
@@ -61,3 +61,27 @@ must_check int cgroup_find_pods(struct cgroup_pods *out, int root,
 
 void cgroup_paths_fini(struct cgroup_paths *paths); /* zeroed is fine */
 void cgroup_pods_fini(struct cgroup_pods *pods); /* NULL and zeroed are fine */
+
+/* Detects changes of a cgroup tree with inotify, which works on cgroupfs.
+ *
+ * The caller polls at each sample, so no event loop is needed. Events can be
+ * lost, so the watch only says that something changed, and the caller searches
+ * the tree again. */
+struct cgroup_watch {
+	int fd;		/* -1: nothing is watched */
+	size_t watched; /* directories */
+};
+
+void cgroup_watch_init(struct cgroup_watch *watch);
+
+/* Only after cgroup_watch_init(): a zeroed watch would close descriptor 0. */
+void cgroup_watch_fini(struct cgroup_watch *watch);
+
+/* Watches these directories below tree, an open directory, and no others. A
+ * directory that is gone is skipped. -ENOSPC, -EMFILE: the system's limit of
+ * watches or instances is reached, and nothing is watched. */
+must_check int cgroup_watch_set(struct cgroup_watch *watch, int tree,
+	char *const *paths, size_t count, struct error *err);
+
+/* True: something changed since the last call, or may have. */
+bool cgroup_watch_changed(struct cgroup_watch *watch);

@@ -9,7 +9,7 @@
 #include "agent/scan.h"
 #include "lib/memory.h"
 
-enum { US_PER_SECOND = 1000000 };
+enum { US_PER_SECOND = 1000000, LOADAVG_MAX = 256 };
 
 /* A number that is too large is unknown. */
 static bool scan_ticks(struct scan *s, uint64_t *out_us,
@@ -167,4 +167,34 @@ void cpu_read(struct cpu_totals *out, struct kernel_file *file, char *scratch,
 			&why);
 	}
 	out->state = kernel_file_state(file, r, &why, err);
+}
+
+int cpu_parse_loadavg(struct report *out, const char *text, struct error *err)
+{
+	struct scan s = { .at = text };
+	double loads[3];
+
+	for (size_t i = 0; i < count_of(loads); i++) {
+		if (!scan_decimal(&s, &loads[i]) || !scan_text(&s, " ")) {
+			return error_set(err, -EBADMSG,
+				"no three load averages");
+		}
+	}
+	out->load1 = loads[0];
+	out->load5 = loads[1];
+	out->load15 = loads[2];
+	return 0;
+}
+
+void cpu_read_loadavg(struct report *out, struct kernel_file *file,
+	struct error *err)
+{
+	char text[LOADAVG_MAX];
+	struct error why = { 0 };
+	int r = kernel_file_read(file, text, sizeof(text), &why);
+
+	if (r >= 0) {
+		r = cpu_parse_loadavg(out, text, &why);
+	}
+	(void)kernel_file_state(file, r, &why, err);
 }

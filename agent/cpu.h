@@ -1,6 +1,7 @@
-/* CPU time of a node: /proc/stat, and the lists in /sys/devices/system/cpu.
+/* CPU time of a node: /proc/stat, and the lists in /sys/devices/system/cpu; and
+ * its load average, /proc/loadavg, which is for people: no decision uses it.
  *
- * All functions except cpu_read() are pure. */
+ * All functions except cpu_read() and cpu_read_loadavg() are pure. */
 #pragma once
 
 #include "agent/kernel_file.h"
@@ -41,4 +42,14 @@ uint32_t cpu_count_list(const char *text);
 /* Reads /proc/stat into out, except for out->possible. scratch has CPU_STAT_MAX
  * bytes. err is set only if out->state becomes error. */
 void cpu_read(struct cpu_totals *out, struct kernel_file *file, char *scratch,
+	struct error *err);
+
+/* Parses the text of /proc/loadavg into out->load1, load5 and load15.
+ * -EBADMSG: not the kernel's format; out is untouched. */
+must_check int cpu_parse_loadavg(struct report *out, const char *text,
+	struct error *err);
+
+/* Reads the file. Without the file the loads stay unknown; err is set if the
+ * file cannot be read or parsed. */
+void cpu_read_loadavg(struct report *out, struct kernel_file *file,
 	struct error *err);

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "agent/kvm_guest.h"
-#include "agent/scan.h"
 #include "lib/clock.h"
 #include "lib/files.h"
 #include "lib/memory.h"

@@ -10,8 +10,6 @@
 
 #include "proto/report.h"
 
-#include <stdint.h>
-
 enum kvm_step {
 	KVM_STEP_OPEN, /* finding and opening the device */
 	KVM_STEP_API,

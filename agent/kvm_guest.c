@@ -19,14 +19,12 @@ struct page {
 
 bool kvm_guest_is_known(void)
 {
-	return kvm_guest_arch() != NULL;
+	return kvm_guest_arch != NULL;
 }
 
 unsigned long kvm_guest_vm_type(int kvm)
 {
-	const struct kvm_guest_arch *arch = kvm_guest_arch();
-
-	return arch != NULL ? arch->vm_type(kvm) : 0;
+	return kvm_guest_arch != NULL ? kvm_guest_arch->vm_type(kvm) : 0;
 }
 
 static int add_memory(int vm, uint64_t at, const struct page *page)
@@ -53,8 +51,7 @@ static int run_vcpu(int vcpu)
 	return r;
 }
 
-static int run(struct kvm_guest_exit *out, const struct kvm_guest_arch *arch,
-	int kvm, int vcpu)
+static int run(struct kvm_guest_exit *out, int kvm, int vcpu)
 {
 	int size = ioctl(kvm, KVM_GET_VCPU_MMAP_SIZE, 0);
 	struct kvm_run *state;
@@ -73,17 +70,18 @@ static int run(struct kvm_guest_exit *out, const struct kvm_guest_arch *arch,
 	error_number = errno;
 	if (r == 0) {
 		out->reason = state->exit_reason;
-		out->is_expected = arch->is_expected(state);
+		out->is_expected = kvm_guest_arch->is_expected(state);
 	}
 	(void)munmap(state, (size_t)size);
 	errno = error_number;
 	return r;
 }
 
-static int run_page(struct kvm_guest_exit *out,
-	const struct kvm_guest_arch *arch, int kvm, int vm,
+static int run_page(struct kvm_guest_exit *out, int kvm, int vm,
 	const struct page *page)
 {
+	const struct kvm_guest_arch *arch = kvm_guest_arch;
+
 	if (arch->prepare_vm(vm) < 0 ||
 		add_memory(vm, arch->page_at, page) < 0) {
 		return -1;
@@ -92,17 +90,16 @@ static int run_page(struct kvm_guest_exit *out,
 	if (vcpu < 0 || arch->prepare_vcpu(vm, vcpu) < 0) {
 		return -1;
 	}
-	return run(out, arch, kvm, vcpu);
+	return run(out, kvm, vcpu);
 }
 
 int kvm_guest_run(struct kvm_guest_exit *out, int kvm, int vm)
 {
-	const struct kvm_guest_arch *arch = kvm_guest_arch();
 	struct page page = { .bytes = (size_t)sysconf(_SC_PAGESIZE) };
 	int error_number;
 	int r;
 
-	if (arch == NULL) {
+	if (kvm_guest_arch == NULL) {
 		errno = ENOSYS;
 		return -errno;
 	}
@@ -111,8 +108,8 @@ int kvm_guest_run(struct kvm_guest_exit *out, int kvm, int vm)
 	if (page.at == MAP_FAILED) {
 		return -errno;
 	}
-	arch->write_code(page.at, page.bytes);
-	r = run_page(out, arch, kvm, vm, &page);
+	kvm_guest_arch->write_code(page.at, page.bytes);
+	r = run_page(out, kvm, vm, &page);
 	error_number = errno;
 	(void)munmap(page.at, page.bytes);
 	errno = error_number;

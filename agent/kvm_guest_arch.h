@@ -1,9 +1,7 @@
 /* The part of the guest that depends on the architecture. Only kvm_guest.c uses
  * it. kvm_guest_x86.c, kvm_guest_arm64.c or, for the other architectures,
- * kvm_guest_none.c defines the function. */
+ * kvm_guest_none.c defines it. */
 #pragma once
-
-#include "lib/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,4 +23,4 @@ struct kvm_guest_arch {
 };
 
 /* NULL: this architecture has no guest. */
-const struct kvm_guest_arch *kvm_guest_arch(void);
+extern const struct kvm_guest_arch *const kvm_guest_arch;

@@ -96,18 +96,15 @@ static bool is_expected(const struct kvm_run *run)
 	return value == VALUE;
 }
 
-const struct kvm_guest_arch *kvm_guest_arch(void)
-{
-	static const struct kvm_guest_arch arm64 = {
-		.page_at = PAGE_AT,
-		.vm_type = vm_type,
-		.write_code = write_code,
-		.prepare_vm = prepare_vm,
-		.prepare_vcpu = prepare_vcpu,
-		.is_expected = is_expected,
-	};
+static const struct kvm_guest_arch arm64 = {
+	.page_at = PAGE_AT,
+	.vm_type = vm_type,
+	.write_code = write_code,
+	.prepare_vm = prepare_vm,
+	.prepare_vcpu = prepare_vcpu,
+	.is_expected = is_expected,
+};
 
-	return &arm64;
-}
+const struct kvm_guest_arch *const kvm_guest_arch = &arm64;
 
 #endif

@@ -4,9 +4,6 @@
 
 #if !defined(__x86_64__) && !defined(__aarch64__)
 
-const struct kvm_guest_arch *kvm_guest_arch(void)
-{
-	return NULL;
-}
+const struct kvm_guest_arch *const kvm_guest_arch = NULL;
 
 #endif

@@ -56,18 +56,15 @@ static bool is_expected(const struct kvm_run *run)
 	return run->exit_reason == KVM_EXIT_HLT;
 }
 
-const struct kvm_guest_arch *kvm_guest_arch(void)
-{
-	static const struct kvm_guest_arch x86 = {
-		.page_at = CODE_AT,
-		.vm_type = vm_type,
-		.write_code = write_code,
-		.prepare_vm = prepare_vm,
-		.prepare_vcpu = prepare_vcpu,
-		.is_expected = is_expected,
-	};
+static const struct kvm_guest_arch x86 = {
+	.page_at = CODE_AT,
+	.vm_type = vm_type,
+	.write_code = write_code,
+	.prepare_vm = prepare_vm,
+	.prepare_vcpu = prepare_vcpu,
+	.is_expected = is_expected,
+};
 
-	return &x86;
-}
+const struct kvm_guest_arch *const kvm_guest_arch = &x86;
 
 #endif

@@ -1,16 +1,22 @@
 #include "agent/node.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "agent/directory.h"
 #include "agent/kvm_prober.h"
 #include "agent/kvm_verdict.h"
 #include "agent/sampler.h"
+#include "agent/scan.h"
 #include "lib/clock.h"
+#include "lib/files.h"
 #include "lib/memory.h"
 
 enum { PROBE_EVERY_MS = 30000, PROBE_CPU_MS = 3000, PROBE_WALL_MS = 60000 };
+enum { STATM_MAX = 256 };
 
 struct node {
 	struct sampler *sampler;
@@ -98,6 +104,30 @@ static void note_pressure(struct node *node, const struct psi *cpu,
 	node->report_us = now_us;
 }
 
+static uint64_t us_of(const struct timeval *time)
+{
+	return (uint64_t)time->tv_sec * 1000000 + (uint64_t)time->tv_usec;
+}
+
+void node_read_own_cost(struct own_cost *out, const char *statm)
+{
+	char text[STATM_MAX];
+	struct scan s = { .at = text };
+	struct rusage usage;
+	uint64_t size;
+	uint64_t resident;
+
+	if (getrusage(RUSAGE_SELF, &usage) == 0) {
+		out->cpu_us = us_of(&usage.ru_utime) + us_of(&usage.ru_stime);
+	}
+	/* proc(5): "size resident ...", in pages. */
+	if (file_read_at(text, sizeof(text), AT_FDCWD, statm, NULL) >= 0 &&
+		scan_u64(&s, &size) && scan_text(&s, " ") &&
+		scan_u64(&s, &resident)) {
+		out->rss_bytes = resident * (uint64_t)sysconf(_SC_PAGESIZE);
+	}
+}
+
 void node_report(struct report *out, struct node *node, uint64_t interval_us)
 {
 	uint64_t now_us = clock_monotonic_us();
@@ -108,6 +138,7 @@ void node_report(struct report *out, struct node *node, uint64_t interval_us)
 	out->interval_ms = (uint32_t)(interval_us / 1000);
 	note_pressure(node, &out->pressure.cpu, now_us);
 	out->kvm = node->verdict.kvm;
+	node_read_own_cost(&out->own, NODE_OWN_STATM);
 }
 
 const struct error *node_last_error(const struct node *node)

@@ -6,7 +6,6 @@
 
 #include "agent/node.h"
 #include "agent/report_json.h"
-#include "agent/self_metrics.h"
 #include "lib/buffer.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
@@ -30,7 +29,6 @@ static bool print_report(struct once *once)
 	node_report(&report, once->node, once->config->interval_us);
 	report.seq = 1;
 	report.dropped = 0;
-	self_metrics_read(&report.own, SELF_METRICS_STATM);
 	report_json_write(&text, once->config->node_name, &report);
 	report_fini(&report);
 	buffer_char(&text, '\n');

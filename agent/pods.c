@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 
 #include "agent/cgroup.h"
-#include "agent/cgroup_watch.h"
 #include "agent/directory.h"
 #include "agent/pod.h"
 #include "agent/psi.h"

@@ -11,7 +11,6 @@
 #include "lib/error.h"
 #include "proto/report.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct pods;

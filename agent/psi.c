@@ -43,8 +43,7 @@ static const struct psi unknown = {
 	.full_us = REPORT_UNKNOWN,
 };
 
-static int parse(struct psi *out, const char *text, bool is_irq,
-	struct error *err)
+int psi_parse(struct psi *out, const char *text, bool is_irq, struct error *err)
 {
 	struct scan s = { .at = text };
 	struct psi psi = unknown;
@@ -63,16 +62,6 @@ static int parse(struct psi *out, const char *text, bool is_irq,
 	return 0;
 }
 
-int psi_parse(struct psi *out, const char *text, struct error *err)
-{
-	return parse(out, text, false, err);
-}
-
-int psi_parse_irq(struct psi *out, const char *text, struct error *err)
-{
-	return parse(out, text, true, err);
-}
-
 static void read_file(struct psi *out, struct kernel_file *file, bool is_irq,
 	struct error *err)
 {
@@ -82,7 +71,7 @@ static void read_file(struct psi *out, struct kernel_file *file, bool is_irq,
 
 	*out = unknown;
 	if (r >= 0) {
-		r = parse(out, text, is_irq, &why);
+		r = psi_parse(out, text, is_irq, &why);
 	}
 	out->state = kernel_file_state(file, r, &why, err);
 }

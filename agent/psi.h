@@ -8,6 +8,8 @@
 #include "lib/error.h"
 #include "proto/report.h"
 
+#include <stdbool.h>
+
 /* The three files of a node or a cgroup. */
 struct psi_files {
 	struct kernel_file cpu, memory, io;
@@ -15,18 +17,18 @@ struct psi_files {
 
 /* Parses the totals in a pressure file's text; unknown fields and lines are
  * skipped. full_us stays unknown without a 'full' line, which cpu lacks before
- * Linux 5.13. Pure. -EBADMSG: not the kernel's format. */
-must_check int psi_parse(struct psi *out, const char *text, struct error *err);
+ * Linux 5.13. The file of irq has that line only. Pure. -EBADMSG: not the
+ * kernel's format. */
+must_check int psi_parse(struct psi *out, const char *text, bool is_irq,
+	struct error *err);
 
 /* Reads one pressure file. Always sets out->state: absent (no such file:
  * psi=0), disabled (CONFIG_PSI without psi=1 on some kernels), error, or
  * present. err is set only for an error. */
 void psi_read(struct psi *out, struct kernel_file *file, struct error *err);
 
-/* The same for the file of irq, which has a full line only. The file exists
- * since Linux 6.1 on kernels that account for the time of interrupts. */
-must_check int psi_parse_irq(struct psi *out, const char *text,
-	struct error *err);
+/* The same for the file of irq, which exists since Linux 6.1 on kernels that
+ * account for the time of interrupts. */
 void psi_read_irq(struct psi *out, struct kernel_file *file, struct error *err);
 
 /* cpu.pressure, memory.pressure and io.pressure of the cgroup in dir. */

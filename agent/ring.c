@@ -395,8 +395,3 @@ size_t ring_count(const struct ring *ring)
 {
 	return ring->count;
 }
-
-size_t ring_bytes(const struct ring *ring)
-{
-	return ring->bytes;
-}

@@ -104,6 +104,4 @@ bool ring_has_unsent(const struct ring *ring, size_t consumer);
  * them (although an answer may have been on its way), or refused. */
 uint64_t ring_dropped(const struct ring *ring);
 
-/* Reports and bytes in the ring. */
-size_t ring_count(const struct ring *ring);
-size_t ring_bytes(const struct ring *ring);
+size_t ring_count(const struct ring *ring); /* reports in the ring */

@@ -9,7 +9,6 @@
 #include "agent/directory.h"
 #include "agent/hugepages.h"
 #include "agent/kernel_file.h"
-#include "agent/loadavg.h"
 #include "agent/meminfo.h"
 #include "agent/numa.h"
 #include "agent/pods.h"
@@ -160,7 +159,7 @@ void sampler_read(struct report *out, struct sampler *sampler, uint64_t now_us)
 	psi_files_read(&out->pressure, &sampler->pressure, err);
 	psi_read_irq(&out->irq, &sampler->irq, err);
 	read_memory(out, sampler, with_slow, err);
-	loadavg_read(out, &sampler->loadavg, err);
+	cpu_read_loadavg(out, &sampler->loadavg, err);
 	hugepages_read(out, &sampler->hugepages, err);
 	pods_read(out, sampler->pods, now_us, err);
 	sampler->count++;

@@ -1,5 +1,6 @@
 #include "agent/scan.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 bool scan_text(struct scan *s, const char *text)
@@ -38,38 +39,18 @@ bool scan_u64(struct scan *s, uint64_t *out)
 	return true;
 }
 
-/* Every whole number up to here is exact as a double. */
-static const uint64_t exact_max = UINT64_C(1) << 53;
-
-/* Appends the digits after the point; *unit grows by 10 for each. */
-static void scan_fraction(struct scan *s, uint64_t *digits, double *unit)
-{
-	for (; is_digit(*s->at); s->at++) {
-		if (*digits < exact_max / 10) {
-			*digits = *digits * 10 + (uint64_t)(*s->at - '0');
-			*unit *= 10;
-		}
-	}
-}
-
+/* strtod(3) also accepts signs, exponents and hexadecimal numbers. */
 bool scan_decimal(struct scan *s, double *out)
 {
-	struct scan ahead = *s;
-	uint64_t digits;
-	double unit = 1;
+	size_t len = strspn(s->at, "0123456789.");
+	char *end;
+	double value = strtod(s->at, &end);
 
-	if (!scan_u64(&ahead, &digits)) {
+	if (!is_digit(*s->at) || end != s->at + len || end[-1] == '.') {
 		return false;
 	}
-	if (scan_text(&ahead, ".")) {
-		if (!is_digit(*ahead.at)) {
-			return false;
-		}
-		scan_fraction(&ahead, &digits, &unit);
-	}
-	*s = ahead;
-	/* One rounding gives the double that is nearest to the text. */
-	*out = (double)digits / unit;
+	s->at = end;
+	*out = value;
 	return true;
 }
 

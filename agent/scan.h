@@ -19,8 +19,7 @@ bool scan_text(struct scan *s, const char *text);
 /* Moves over a number of at most 64 bits. *out is untouched on failure. */
 bool scan_u64(struct scan *s, uint64_t *out);
 
-/* The same for "12" or "0.25", as in /proc/loadavg: the nearest double if there
- * are at most 15 digits; further digits after the point are ignored. */
+/* The same for "12" or "0.25", as in /proc/loadavg: the nearest double. */
 bool scan_decimal(struct scan *s, double *out);
 
 /* Moves over any number of spaces and tabs. */

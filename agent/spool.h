@@ -23,7 +23,6 @@
 #include "proto/report.h"
 #include "proto/wire.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -3,7 +3,6 @@
 #include "agent/cgroup.h"
 #include "agent/cpu.h"
 #include "agent/hugepages.h"
-#include "agent/loadavg.h"
 #include "agent/meminfo.h"
 #include "agent/numa.h"
 #include "agent/psi.h"
@@ -31,7 +30,7 @@ static void parse_psi(const char *text)
 {
 	struct psi psi = { 0 };
 
-	if (psi_parse(&psi, text, NULL) == 0) {
+	if (psi_parse(&psi, text, false, NULL) == 0) {
 		assert(psi.some_us != REPORT_UNKNOWN);
 	}
 }
@@ -40,7 +39,7 @@ static void parse_irq(const char *text)
 {
 	struct psi psi = { 0 };
 
-	if (psi_parse_irq(&psi, text, NULL) == 0) {
+	if (psi_parse(&psi, text, true, NULL) == 0) {
 		assert(psi.full_us != REPORT_UNKNOWN);
 	}
 }
@@ -74,7 +73,7 @@ static void parse_load(const char *text)
 	struct report report;
 
 	report_init(&report);
-	if (loadavg_parse(&report, text, NULL) == 0) {
+	if (cpu_parse_loadavg(&report, text, NULL) == 0) {
 		assert(report.load1 >= 0 && report.load15 >= 0);
 	}
 }

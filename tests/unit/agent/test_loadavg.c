@@ -1,4 +1,4 @@
-#include "agent/loadavg.h"
+#include "agent/cpu.h"
 
 #include <errno.h>
 
@@ -10,8 +10,8 @@ static void parses_three_averages(void **state)
 
 	(void)state;
 	report_init(&report);
-	assert_int_equal(
-		loadavg_parse(&report, "0.05 12.50 3.99 2/345 6789\n", NULL),
+	assert_int_equal(cpu_parse_loadavg(&report,
+				 "0.05 12.50 3.99 2/345 6789\n", NULL),
 		0);
 	assert_float_equal(report.load1, 0.05, 1e-9);
 	assert_float_equal(report.load5, 12.5, 1e-9);
@@ -27,7 +27,7 @@ static void rejects_text_the_kernel_never_writes(void **state)
 	(void)state;
 	report_init(&report);
 	for (size_t i = 0; i < count_of(texts); i++) {
-		assert_int_equal(loadavg_parse(&report, texts[i], NULL),
+		assert_int_equal(cpu_parse_loadavg(&report, texts[i], NULL),
 			-EBADMSG);
 		assert_true(isnan(report.load1));
 	}
@@ -44,12 +44,12 @@ static void a_missing_file_is_no_error(void **state)
 	report_init(&report);
 	tree_make(&tree);
 	kernel_file_init(&file, tree.fd, "loadavg");
-	loadavg_read(&report, &file, &err);
+	cpu_read_loadavg(&report, &file, &err);
 	assert_true(isnan(report.load1));
 	assert_int_equal(err.code, 0);
 	kernel_file_init(&file, tree.fd, "loadavg");
 	tree_put(&tree, "loadavg", "?");
-	loadavg_read(&report, &file, &err);
+	cpu_read_loadavg(&report, &file, &err);
 	assert_int_equal(err.code, -EBADMSG);
 	kernel_file_fini(&file);
 	tree_fini(&tree);

@@ -14,7 +14,7 @@ static void parses_the_totals(void **state)
 	struct psi psi = { 0 };
 
 	(void)state;
-	assert_int_equal(psi_parse(&psi, SOME FULL, NULL), 0);
+	assert_int_equal(psi_parse(&psi, SOME FULL, false, NULL), 0);
 	assert_int_equal(psi.state, SOURCE_PRESENT);
 	assert_int_equal(psi.some_us, 123456);
 	assert_int_equal(psi.full_us, 99);
@@ -25,7 +25,7 @@ static void leaves_full_unknown_without_a_full_line(void **state)
 	struct psi psi = { 0 };
 
 	(void)state;
-	assert_int_equal(psi_parse(&psi, SOME, NULL), 0);
+	assert_int_equal(psi_parse(&psi, SOME, false, NULL), 0);
 	assert_int_equal(psi.some_us, 123456);
 	assert_true(psi.full_us == REPORT_UNKNOWN);
 }
@@ -44,7 +44,7 @@ static void skips_fields_of_later_kernels(void **state)
 	for (size_t i = 0; i < count_of(texts); i++) {
 		struct psi psi = { 0 };
 
-		assert_int_equal(psi_parse(&psi, texts[i], NULL), 0);
+		assert_int_equal(psi_parse(&psi, texts[i], false, NULL), 0);
 		assert_int_equal(psi.some_us, 123456);
 		assert_int_equal(psi.full_us, 99);
 	}
@@ -72,7 +72,8 @@ static void rejects_text_the_kernel_never_writes(void **state)
 		struct psi psi = { .some_us = 7 };
 		struct error err = { 0 };
 
-		assert_int_equal(psi_parse(&psi, texts[i], &err), -EBADMSG);
+		assert_int_equal(psi_parse(&psi, texts[i], false, &err),
+			-EBADMSG);
 		assert_int_equal(psi.some_us, 7);
 		assert_int_equal(err.code, -EBADMSG);
 		assert_true(err.text[0] != '\0');

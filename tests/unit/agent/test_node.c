@@ -1,4 +1,4 @@
-#include "agent/self_metrics.h"
+#include "agent/node.h"
 
 #include "tests/support/cm.h"
 
@@ -9,8 +9,8 @@ static void reads_the_cpu_time_and_memory_of_this_process(void **state)
 	struct own_cost second = first;
 
 	(void)state;
-	self_metrics_read(&first, SELF_METRICS_STATM);
-	self_metrics_read(&second, SELF_METRICS_STATM);
+	node_read_own_cost(&first, NODE_OWN_STATM);
+	node_read_own_cost(&second, NODE_OWN_STATM);
 	assert_true(first.cpu_us <= second.cpu_us);
 	assert_true(second.cpu_us < UINT64_C(3600000000));
 	assert_in_range(first.rss_bytes, 100 << 10, 1 << 30);
@@ -23,7 +23,7 @@ static void leaves_unreadable_values_unknown(void **state)
 		REPORT_UNKNOWN };
 
 	(void)state;
-	self_metrics_read(&cost, "/no/such/file");
+	node_read_own_cost(&cost, "/no/such/file");
 	assert_true(cost.rss_bytes == REPORT_UNKNOWN);
 	assert_true(cost.cpu_us != REPORT_UNKNOWN);
 }
