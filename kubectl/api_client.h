@@ -9,7 +9,6 @@
 #include "lib/error.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 
 struct flags;
 struct json_value;
@@ -29,7 +28,7 @@ struct api_client {
 	char *namespace;	 /* by api_client_namespace() */
 	struct buffer complaint; /* kubectl's words about the last failure */
 	int status;		 /* kubectl's exit status then */
-	bool is_told;		 /* and kubectl has said it itself */
+	bool is_reported;	 /* and kubectl has said it itself */
 };
 
 void api_client_init(struct api_client *client, const struct flags *flags);

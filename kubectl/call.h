@@ -11,7 +11,6 @@
 #include "lib/error.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 
 enum {
 	CALL_OUTPUT_MAX = 64 << 20, /* of one call; a page has a few MiB */

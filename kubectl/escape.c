@@ -4,8 +4,6 @@
 #include "lib/memory.h"
 #include "lib/utf8.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 
 struct range {

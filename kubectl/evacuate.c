@@ -50,8 +50,8 @@ static int follow_others(struct api_client *client, const char *node,
 }
 
 /* The exit status: whether the node is empty. */
-static int show_rest(const struct json_value *plan, struct api_client *client,
-	const char *node, struct error *err)
+static int show_remaining(const struct json_value *plan,
+	struct api_client *client, const char *node, struct error *err)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(TEXT_MAX);
 	struct node_vmis vms;
@@ -97,7 +97,7 @@ static int carry_out(struct json_value **plan, struct api_client *client,
 	if (r == 0) {
 		r = evacuation_run(plan, client, node, parallel, err);
 	}
-	return r < 0 ? r : show_rest(*plan, client, node, err);
+	return r < 0 ? r : show_remaining(*plan, client, node, err);
 }
 
 static bool is_shown_only(const struct flags *flags)

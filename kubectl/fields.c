@@ -26,18 +26,23 @@ bool field_true(const struct json_value *object, const char *path)
 	return json_value_true(json_value_at(object, path));
 }
 
+const struct json_value *field_find(const struct json_value *list,
+	const char *key, const char *text)
+{
+	const struct json_value *at = json_value_first(list);
+
+	while (at != NULL &&
+		strcmp(json_value_text_at(at, key, ""), text) != 0) {
+		at = json_value_next(at);
+	}
+	return at;
+}
+
 const struct json_value *field_condition(const struct json_value *object,
 	const char *type)
 {
-	const struct json_value *at =
-		json_value_first(json_value_at(object, "status/conditions"));
-
-	for (; at != NULL; at = json_value_next(at)) {
-		if (strcmp(json_value_text_at(at, "type", ""), type) == 0) {
-			return at;
-		}
-	}
-	return NULL;
+	return field_find(json_value_at(object, "status/conditions"), "type",
+		type);
 }
 
 double field_time_s(const struct json_value *object, const char *path)

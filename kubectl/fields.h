@@ -15,6 +15,10 @@ double field_number(const struct json_value *object, const char *path);
 
 bool field_true(const struct json_value *object, const char *path);
 
+/* The first object of a list with this text under key, or NULL. */
+const struct json_value *field_find(const struct json_value *list,
+	const char *key, const char *text);
+
 /* The condition of status.conditions with this type, or NULL. */
 const struct json_value *field_condition(const struct json_value *object,
 	const char *type);

@@ -2,16 +2,14 @@
  * the rights of its user. It has no state. */
 #include "kubectl/api_client.h"
 #include "kubectl/command.h"
-#include "kubectl/complete.h"
+#include "kubectl/completion.h"
 #include "kubectl/flags.h"
-#include "kubectl/help.h"
 #include "kubectl/terminal.h"
 #include "lib/buffer.h"
 #include "lib/memory.h"
 #include "lib/options.h"
 
 #include <signal.h>
-#include <stdbool.h>
 #include <string.h>
 
 enum { STATUS_FAILED = 1, STATUS_INTERRUPTED = 130, ARGUMENTS_MAX = 512 };
@@ -48,7 +46,7 @@ static int failed(const struct api_client *client, const struct error *err)
 		terminal_note("error: %s", err->text);
 		return STATUS_FAILED;
 	}
-	if (client->is_told) {
+	if (client->is_reported) {
 		return client->status;
 	}
 	if (client->complaint.len > 0) {
@@ -87,9 +85,9 @@ static int run_command(const struct command *command,
 	if (r < 0) {
 		r = usage_error(command->name, &err);
 	} else if (flags.wants_help) {
-		scoped_buffer struct buffer out = BUFFER_MAX(HELP_MAX);
+		scoped_buffer struct buffer out = BUFFER_MAX(COMMAND_HELP_MAX);
 
-		help_command(&out, command);
+		command_help(&out, command);
 		terminal_print(&out);
 	} else {
 		r = run(command, &flags);
@@ -100,9 +98,9 @@ static int run_command(const struct command *command,
 
 static int show_help(void)
 {
-	scoped_buffer struct buffer out = BUFFER_MAX(HELP_MAX);
+	scoped_buffer struct buffer out = BUFFER_MAX(COMMAND_HELP_MAX);
 
-	help_all(&out, commands);
+	command_help_all(&out, commands);
 	terminal_print(&out);
 	return 0;
 }
@@ -114,19 +112,9 @@ static int show_version(void)
 	return 0;
 }
 
-static const struct command *find(const char *name)
-{
-	for (size_t i = 0; commands[i] != NULL; i++) {
-		if (strcmp(commands[i]->name, name) == 0) {
-			return commands[i];
-		}
-	}
-	return NULL;
-}
-
 static int unknown_command(const char *name)
 {
-	const struct command *near = help_nearest(commands, name);
+	const struct command *near = command_nearest(commands, name);
 
 	terminal_note(
 		"error: unknown command \"%.100s\" for "
@@ -167,12 +155,13 @@ static int run_at(const char *const *arguments, size_t at)
 	/* help NAME is NAME --help. */
 	if (arguments[at] != NULL && strcmp(arguments[at], "help") == 0 &&
 		arguments[at + 1] != NULL) {
-		command = find(arguments[at + 1]);
+		command = command_find(commands, arguments[at + 1]);
 		others[0] = "--help";
 		return command == NULL ? unknown_command(arguments[at + 1])
 				       : run_command(command, others);
 	}
-	command = arguments[at] == NULL ? NULL : find(arguments[at]);
+	command = arguments[at] == NULL ? NULL
+					: command_find(commands, arguments[at]);
 	if (command == NULL) {
 		return run_without_command(arguments[at]);
 	}
@@ -195,7 +184,7 @@ int main(int argc, char **argv)
 
 	(void)signal(SIGPIPE, SIG_IGN);
 	if (arguments[0] != NULL && strcmp(arguments[0], "__complete") == 0) {
-		return complete_run(commands, arguments + 1);
+		return completion_words(commands, arguments + 1);
 	}
 	return run_at(arguments, flags_find_command(arguments));
 }

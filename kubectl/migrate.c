@@ -3,18 +3,20 @@
 #include "kube/url_query.h"
 #include "kubectl/api_client.h"
 #include "kubectl/command.h"
-#include "kubectl/ends.h"
 #include "kubectl/fields.h"
+#include "kubectl/figures.h"
 #include "kubectl/flags.h"
 #include "kubectl/migrations.h"
 #include "kubectl/placement.h"
 #include "kubectl/plan_view.h"
 #include "kubectl/selector_json.h"
+#include "kubectl/table.h"
 #include "kubectl/terminal.h"
 #include "kubectl/vmi_words.h"
 #include "lib/buffer.h"
 #include "lib/memory.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,13 +129,102 @@ static int read_target(struct order *order, struct error *err)
 					   order->client, order->to, err);
 }
 
+/* ---- the effect of a move on both of its ends ---- */
+
+/* The use of a node, and of the VM that leaves it (negative) or arrives. */
+struct use {
+	double cores, bytes;
+};
+
+static int get_figures(struct json_value **out, struct api_client *client,
+	const char *path, struct error *err)
+{
+	int r = api_client_get(out, client, path, err);
+
+	if (r == -EACCES || r == -ENOENT) { /* the figures are unknown */
+		api_client_forgive(client);
+		return 0;
+	}
+	return r;
+}
+
+static void put_row(struct table *table, const struct json_value *node,
+	const char *name, struct use change)
+{
+	double cores = field_number(node, "status/cpu/cores");
+	double used = field_number(node, "status/cpu/usedCores5m");
+	double total = field_number(node, "status/memory/totalBytes");
+	double bytes =
+		total - field_number(node, "status/memory/availableBytes");
+	char text[FIGURE_MAX];
+
+	table_cell(table, name);
+	table_cell(table, figure_share(text, used / cores));
+	table_cell(table, figure_share(text, (used + change.cores) / cores));
+	table_cell(table, figure_share(text, bytes / total));
+	table_cell(table, figure_share(text, (bytes + change.bytes) / total));
+	table_cell(table,
+		figure_age(text, field_number(node, "status/ageSeconds")));
+}
+
+static int put_end(struct table *table, struct api_client *client,
+	const char *name, struct use change, struct error *err)
+{
+	scoped_free char *path = xasprintf("%s/nodeloads/%s", LOAD_API, name);
+	struct json_value *node = NULL;
+	int r = get_figures(&node, client, path, err);
+
+	if (r == 0) {
+		put_row(table, node, name, change);
+		json_value_free(node);
+	}
+	return r;
+}
+
+/* Appends the nodes' load now and after the VM moved from source to target, by
+ * the last figures. Figures that the user may not see are unknown. */
+static int put_ends(struct buffer *out, struct api_client *client,
+	const char *vm, const char *source, const char *target,
+	struct error *err)
+{
+	static const char *const headers[] = { "NODE", "CPU(now)", "CPU(then)",
+		"MEMORY(now)", "MEMORY(then)", "AGE", NULL };
+	scoped_free char *path = xasprintf("%s/namespaces/%s/vmloads/%s",
+		LOAD_API, api_client_namespace(client), vm);
+	struct json_value *load = NULL;
+	struct table table;
+	struct use use;
+	int r = get_figures(&load, client, path, err);
+
+	if (r < 0) {
+		return r;
+	}
+	use.cores = field_number(load, "status/usedCores5m");
+	use.bytes = field_number(load, "status/memoryBytes");
+	json_value_free(load);
+	table_init(&table, headers);
+	r = put_end(&table, client, source,
+		(struct use){ -use.cores, -use.bytes }, err);
+	if (r == 0) {
+		r = put_end(&table, client, target, use, err);
+	}
+	if (r == 0) {
+		table_write(out, &table, true);
+	}
+	table_fini(&table);
+	return r;
+}
+
+/* ---- the preview ---- */
+
 /* Whether the scheduler would place the VM on the chosen node. */
 static int put_feasible(struct buffer *out, struct order *order, const char *vm,
 	bool *is_feasible, struct error *err)
 {
 	struct json_value *placement = NULL;
 	const struct json_value *node;
-	int r = placement_ask_vm(&placement, order->client, vm, err);
+	int r = placement_ask_name(&placement, order->client, "vmName", vm,
+		err);
 
 	if (r < 0) {
 		return r;
@@ -199,7 +290,7 @@ static int put_preview(struct order *order, const struct json_value *vmi,
 	if (order->to != NULL) {
 		r = put_feasible(&out, order, vm, can_move, err);
 		if (r == 0) {
-			r = ends_put(&out, order->client, vm, source, order->to,
+			r = put_ends(&out, order->client, vm, source, order->to,
 				err);
 		}
 	} else {
@@ -210,7 +301,8 @@ static int put_preview(struct order *order, const struct json_value *vmi,
 	return r;
 }
 
-static int look_at(struct order *order, const char *vm, struct error *err)
+/* Shows the preview of a VM, and adds its migration if it can move. */
+static int add_vm(struct order *order, const char *vm, struct error *err)
 {
 	struct api_client *client = order->client;
 	scoped_free char *path = xasprintf(KUBEVIRT_API
@@ -288,7 +380,7 @@ static int migrate_run(struct api_client *client, struct error *err)
 		r = read_target(&order, err);
 	}
 	for (size_t i = 0; r == 0 && i < order.count; i++) {
-		r = look_at(&order, order.names[i], err);
+		r = add_vm(&order, order.names[i], err);
 	}
 	if (r == 0) {
 		r = move(&order, err);

@@ -5,7 +5,6 @@
 #include "kubectl/fields.h"
 #include "kubectl/figures.h"
 #include "kubectl/flags.h"
-#include "kubectl/interrupt.h"
 #include "kubectl/terminal.h"
 #include "lib/buffer.h"
 #include "lib/clock.h"
@@ -116,13 +115,10 @@ static char *path_of(const struct vm_migration *move, const char *name)
 static int cancel(struct api_client *client, const struct vm_migration *move,
 	struct error *err)
 {
-	const char *const arguments[] = { "delete", "--raw", NULL, NULL };
-	const char *all[count_of(arguments)];
 	scoped_free char *path = path_of(move, move->migration);
+	const char *const arguments[] = { "delete", "--raw", path, NULL };
 
-	memcpy(all, arguments, sizeof(arguments));
-	all[2] = path;
-	return api_client_run(NULL, client, all, NULL, err);
+	return api_client_run(NULL, client, arguments, NULL, err);
 }
 
 static void put_body(struct buffer *body, const struct vm_migration *move)
@@ -323,8 +319,8 @@ static void end_of_nothing(struct vm_migration *move)
 	}
 }
 
-/* Looks at one migration. A server that does not answer is asked again. */
-static int look(struct api_client *client, struct vm_migration *move,
+/* Polls one migration. A server that does not answer is asked again. */
+static int poll_one(struct api_client *client, struct vm_migration *move,
 	uint64_t *heard_us, struct error *err)
 {
 	scoped_free char *path = path_of(move, move->migration);
@@ -413,15 +409,15 @@ static int interrupted(struct migrations *migrations,
 		moving, moving == 1 ? "" : "s", moving == 1 ? "es" : "");
 }
 
-/* One look at everything that moves. */
-static int look_at_all(struct migrations *migrations, uint64_t *heard_us,
+/* Polls everything that moves. */
+static int poll_all(struct migrations *migrations, uint64_t *heard_us,
 	struct error *err)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < migrations->count; i++) {
 		if (migrations->list[i].state == MIGRATION_MOVES) {
-			r = look(migrations->client, &migrations->list[i],
+			r = poll_one(migrations->client, &migrations->list[i],
 				heard_us, err);
 		}
 	}
@@ -437,7 +433,7 @@ int migrations_run(struct migrations *migrations, struct error *err)
 	for (;;) {
 		r = order_next(migrations, err);
 		if (r == 0) {
-			r = look_at_all(migrations, &heard_us, err);
+			r = poll_all(migrations, &heard_us, err);
 		}
 		/* A signal also ended the kubectl that ran. */
 		if (interrupt_wait(&interrupt, 0)) {

@@ -9,7 +9,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { OBJECT_MAX = 512 << 20, LIST_DEPTH = 2 };

@@ -34,18 +34,10 @@ static int ask(struct json_value **out, struct api_client *client,
 	return api_client_post(out, client, path, body.data, err);
 }
 
-int placement_ask_vm(struct json_value **out, struct api_client *client,
-	const char *name, struct error *err)
+int placement_ask_name(struct json_value **out, struct api_client *client,
+	const char *key, const char *name, struct error *err)
 {
-	scoped_free char *spec = xasprintf("{\"vmName\":\"%s\"}", name);
-
-	return ask(out, client, spec, err);
-}
-
-int placement_ask_pod(struct json_value **out, struct api_client *client,
-	const char *name, struct error *err)
-{
-	scoped_free char *spec = xasprintf("{\"podName\":\"%s\"}", name);
+	scoped_free char *spec = xasprintf("{\"%s\":\"%s\"}", key, name);
 
 	return ask(out, client, spec, err);
 }
@@ -169,13 +161,6 @@ double placement_left_out(const struct json_value *placement)
 const struct json_value *placement_node(const struct json_value *placement,
 	const char *name)
 {
-	const struct json_value *node =
-		json_value_first(json_value_at(placement, "status/nodes"));
-
-	for (; node != NULL; node = json_value_next(node)) {
-		if (strcmp(json_value_text_at(node, "name", ""), name) == 0) {
-			return node;
-		}
-	}
-	return NULL;
+	return field_find(json_value_at(placement, "status/nodes"), "name",
+		name);
 }

@@ -9,11 +9,11 @@ struct buffer;
 struct api_client;
 struct json_value;
 
-/* Where something would be placed now. The caller frees *out. */
-must_check int placement_ask_vm(struct json_value **out,
-	struct api_client *client, const char *name, struct error *err);
-must_check int placement_ask_pod(struct json_value **out,
-	struct api_client *client, const char *name, struct error *err);
+/* Where something would be placed now; key is "vmName" or "podName". The caller
+ * frees *out. */
+must_check int placement_ask_name(struct json_value **out,
+	struct api_client *client, const char *key, const char *name,
+	struct error *err);
 must_check int placement_ask_object(struct json_value **out,
 	struct api_client *client, const struct json_value *object,
 	struct error *err);

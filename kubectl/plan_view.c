@@ -11,7 +11,6 @@
 #include "lib/memory.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { BODY_MAX = 64 << 10 };

@@ -3,7 +3,6 @@
 
 #include "lib/error.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 struct buffer;

@@ -24,3 +24,18 @@ void terminal_clear(bool is_first);
 /* Asks on standard error and reads one line. True: it began with y. False also
  * if standard input is no terminal. */
 bool terminal_confirm(const char *question);
+
+/* Ctrl-C while something is followed: it is noticed instead of ending the
+ * plugin. kubectl, which runs beside it, ends as usual. */
+struct interrupt {
+	int fd; /* a signalfd; -1: none */
+};
+
+/* From now on SIGINT and SIGTERM wait in the object. */
+struct interrupt interrupt_open(void);
+
+/* Waits for ms. True: a signal came, now or before. */
+bool interrupt_wait(const struct interrupt *interrupt, int ms);
+
+/* From now on a signal ends the plugin again. */
+void interrupt_close(struct interrupt *interrupt);

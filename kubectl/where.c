@@ -1,20 +1,52 @@
 /* kubectl plimsoll where VM | -f FILE */
 #include "kube/json_value.h"
+#include "kube/yaml.h"
 #include "kubectl/api_client.h"
 #include "kubectl/command.h"
 #include "kubectl/fields.h"
 #include "kubectl/flags.h"
-#include "kubectl/manifest.h"
 #include "kubectl/output.h"
 #include "kubectl/placement.h"
 #include "kubectl/terminal.h"
 #include "lib/buffer.h"
+#include "lib/files.h"
 #include "lib/memory.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
-enum { TEXT_MAX = 16 << 20 };
+enum {
+	TEXT_MAX = 16 << 20,
+	MANIFEST_MAX = 256 << 10, /* above that no question is answered */
+};
+
+/* Reads one object from a file, or from standard input ("-"), in YAML or JSON.
+ * -EFBIG: above MANIFEST_MAX; -EBADMSG: no YAML, or more than one object. */
+static int read_manifest(struct json_value **out, const char *name,
+	struct error *err)
+{
+	scoped_buffer struct buffer text = BUFFER_MAX(MANIFEST_MAX);
+	const char *path = strcmp(name, "-") == 0 ? "/dev/stdin" : name;
+	struct json_value *object = NULL;
+	int r = file_read(&text, path, err);
+
+	if (r < 0) {
+		return r;
+	}
+	r = yaml_parse(&object, text.data == NULL ? "" : text.data, text.len,
+		err);
+	if (r < 0) {
+		return error_wrap(err, r, "%.160s", name);
+	}
+	if (!json_value_is_object(object)) {
+		json_value_free(object);
+		return error_set(err, -EBADMSG, "%.160s: there is no object",
+			name);
+	}
+	*out = object;
+	return 0;
+}
 
 /* kubectl's rule about a namespace in a file, and -n. */
 static int check_namespace(struct api_client *client,
@@ -59,7 +91,7 @@ static int ask_file(struct json_value **out, struct api_client *client,
 	struct error *err)
 {
 	struct json_value *object = NULL;
-	int r = manifest_read(&object, client->flags->values[FLAG_FILENAME],
+	int r = read_manifest(&object, client->flags->values[FLAG_FILENAME],
 		err);
 
 	if (r == 0) {
@@ -91,8 +123,8 @@ static int ask_name(struct json_value **out, struct api_client *client,
 			"'%.100s' is neither the name of a VM nor of a pod",
 			client->flags->names[0]);
 	}
-	return is_pod ? placement_ask_pod(out, client, name, err)
-		      : placement_ask_vm(out, client, name, err);
+	return placement_ask_name(out, client, is_pod ? "podName" : "vmName",
+		name, err);
 }
 
 static void show(const struct json_value *placement, enum output output)

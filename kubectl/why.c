@@ -4,12 +4,13 @@
 #include "kubectl/api_client.h"
 #include "kubectl/command.h"
 #include "kubectl/decision_list.h"
+#include "kubectl/fields.h"
 #include "kubectl/flags.h"
-#include "kubectl/pending.h"
 #include "kubectl/terminal.h"
 #include "lib/buffer.h"
 #include "lib/memory.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -86,6 +87,188 @@ static int get_decisions(struct decision_list *list, struct api_client *client,
 	return api_client_list(client, path.data, add, list, err);
 }
 
+/* ---- the state ---- */
+
+static bool is(const struct json_value *object, const char *path,
+	const char *text)
+{
+	return strcmp(json_value_text_at(object, path, ""), text) == 0;
+}
+
+/* An event's time has three places. */
+static const char *event_time(const struct json_value *event)
+{
+	const char *const places[] = { "series/lastObservedTime",
+		"lastTimestamp", "eventTime", "metadata/creationTimestamp" };
+
+	for (size_t i = 0; i < count_of(places); i++) {
+		const char *time = json_value_text_at(event, places[i], "");
+
+		if (*time != '\0') {
+			return time;
+		}
+	}
+	return "";
+}
+
+/* The last event about an object, in words. RFC 3339 in UTC sorts as text. */
+static void put_event(struct buffer *out, struct api_client *client,
+	const char *name)
+{
+	scoped_buffer struct buffer path = BUFFER_MAX(PATH_MAX_BYTES);
+	scoped_free char *fields = xasprintf("involvedObject.name=%s", name);
+	struct json_value *list = NULL;
+	const struct json_value *last = NULL;
+	const struct json_value *at;
+
+	buffer_printf(&path, "/api/v1/namespaces/%s/events",
+		api_client_namespace(client));
+	url_query_add(&path, "fieldSelector", fields);
+	url_query_add(&path, "limit", "500");
+	if (api_client_get(&list, client, path.data, NULL) < 0) {
+		api_client_forgive(client);
+		return;
+	}
+	for (at = json_value_first(json_value_get(list, "items")); at != NULL;
+		at = json_value_next(at)) {
+		if (last == NULL ||
+			strcmp(event_time(at), event_time(last)) >= 0) {
+			last = at;
+		}
+	}
+	if (last != NULL) {
+		scoped_free char *reason = field_text(last, "reason", "-");
+		scoped_free char *words = field_text(last, "message", "");
+
+		buffer_printf(out, "  last event: %s: %s\n", reason, words);
+	}
+	json_value_free(list);
+}
+
+static void put_pod(struct buffer *out, struct api_client *client,
+	const struct json_value *pod)
+{
+	const struct json_value *condition =
+		field_condition(pod, "PodScheduled");
+	scoped_free char *name = field_text(pod, "metadata/name", "");
+	scoped_free char *node = field_text(pod, "spec/nodeName", "");
+	scoped_free char *phase = field_text(pod, "status/phase", "Pending");
+	scoped_free char *reason = field_text(condition, "reason", "");
+	scoped_free char *words = field_text(condition, "message", "");
+
+	if (*node != '\0') {
+		buffer_printf(out, "Pod %s is %s on %s.\n", name, phase, node);
+		return;
+	}
+	buffer_printf(out, "Pod %s is %s and has no node.\n", name, phase);
+	if (*words != '\0') {
+		buffer_printf(out, "  %s: %s\n", reason, words);
+	}
+	put_event(out, client, name);
+}
+
+/* Appends where a pod is now, or why it waits: by its status, the condition
+ * PodScheduled and the last event. -ENOENT: there is none. */
+static int put_pod_state(struct buffer *out, struct api_client *client,
+	const char *name, struct error *err)
+{
+	scoped_free char *path = xasprintf("/api/v1/namespaces/%s/pods/%s",
+		api_client_namespace(client), name);
+	struct json_value *pod = NULL;
+	int r = api_client_get(&pod, client, path, err);
+
+	if (r < 0) {
+		return r;
+	}
+	put_pod(out, client, pod);
+	json_value_free(pod);
+	return 0;
+}
+
+/* The launcher pods of a VM that have no node. */
+static void put_waiting_pods(struct buffer *out, struct api_client *client,
+	const char *vm)
+{
+	scoped_buffer struct buffer path = BUFFER_MAX(PATH_MAX_BYTES);
+	scoped_free char *labels = xasprintf("vm.kubevirt.io/name=%s", vm);
+	struct json_value *list = NULL;
+	const struct json_value *pod;
+
+	buffer_printf(&path, "/api/v1/namespaces/%s/pods",
+		api_client_namespace(client));
+	url_query_add(&path, "labelSelector", labels);
+	url_query_add(&path, "limit", "500");
+	if (api_client_get(&list, client, path.data, NULL) < 0) {
+		api_client_forgive(client);
+		terminal_note(
+			"note: you may not list the pods of namespace "
+			"%s, so nothing is said about them",
+			api_client_namespace(client));
+		return;
+	}
+	for (pod = json_value_first(json_value_get(list, "items")); pod != NULL;
+		pod = json_value_next(pod)) {
+		if (is(pod, "status/phase", "Pending") ||
+			*json_value_text_at(pod, "spec/nodeName", "") == '\0') {
+			put_pod(out, client, pod);
+		}
+	}
+	json_value_free(list);
+}
+
+static void put_instance(struct buffer *out, struct api_client *client,
+	const struct json_value *vmi, const char *name)
+{
+	scoped_free char *phase = field_text(vmi, "status/phase", "Pending");
+	scoped_free char *node = field_text(vmi, "status/nodeName", "");
+
+	buffer_printf(out, "VM %s/%s is %s%s%s.\n",
+		api_client_namespace(client), name, phase,
+		*node == '\0' ? "" : " on ", node);
+	put_waiting_pods(out, client, name);
+}
+
+static int put_stopped(struct buffer *out, struct api_client *client,
+	const char *name, struct error *err)
+{
+	scoped_free char *path =
+		xasprintf("%s/namespaces/%s/virtualmachines/%s", KUBEVIRT_API,
+			api_client_namespace(client), name);
+	struct json_value *vm = NULL;
+	int r = api_client_get(&vm, client, path, err);
+
+	if (r == 0) {
+		scoped_free char *status =
+			field_text(vm, "status/printableStatus", "Stopped");
+
+		buffer_printf(out, "VM %s/%s is %s.\n",
+			api_client_namespace(client), name, status);
+		json_value_free(vm);
+	}
+	return r;
+}
+
+/* The same for a VM and its launcher pods. */
+static int put_vm_state(struct buffer *out, struct api_client *client,
+	const char *name, struct error *err)
+{
+	scoped_free char *path =
+		xasprintf("%s/namespaces/%s/virtualmachineinstances/%s",
+			KUBEVIRT_API, api_client_namespace(client), name);
+	struct json_value *vmi = NULL;
+	int r = api_client_get(&vmi, client, path, err);
+
+	if (r == -ENOENT) {
+		return put_stopped(out, client, name, err);
+	}
+	if (r < 0) {
+		return r;
+	}
+	put_instance(out, client, vmi, name);
+	json_value_free(vmi);
+	return 0;
+}
+
 /* Finds out whether a bare name is that of a VM, and writes its state. */
 static int put_state(struct buffer *out, struct api_client *client,
 	struct subject *subject, struct error *err)
@@ -93,14 +276,16 @@ static int put_state(struct buffer *out, struct api_client *client,
 	int r;
 
 	if (!subject->is_pod) {
-		r = pending_vm(out, client, subject->name, err);
+		r = put_vm_state(out, client, subject->name, err);
 		if (r != -ENOENT || subject->is_certain) {
 			return r;
 		}
 		subject->is_pod = true;
 	}
-	return pending_pod(out, client, subject->name, err);
+	return put_pod_state(out, client, subject->name, err);
 }
+
+/* ---- the answer ---- */
 
 static void put_decisions(struct buffer *out, struct decision_list *list,
 	const struct subject *subject)

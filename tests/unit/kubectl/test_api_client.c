@@ -187,7 +187,7 @@ static void a_failure_has_a_code_by_kubectls_words(void **state)
 		assert_string_equal(err.text, "kubectl ended with status 3");
 		assert_int_equal(plugin.client.status, 3);
 		assert_complaint(cases[i].complaint);
-		assert_false(plugin.client.is_told);
+		assert_false(plugin.client.is_reported);
 	}
 }
 
@@ -218,12 +218,12 @@ static void the_next_call_forgets_a_failure(void **state)
 	given(calls);
 	assert_int_equal(api_client_show(&plugin.client, get, NULL),
 		-EREMOTEIO);
-	assert_true(plugin.client.is_told);
+	assert_true(plugin.client.is_reported);
 	assert_int_equal(api_client_run(NULL, &plugin.client, get, NULL, NULL),
 		0);
 	assert_complaint("");
 	assert_int_equal(plugin.client.status, 0);
-	assert_false(plugin.client.is_told);
+	assert_false(plugin.client.is_reported);
 }
 
 static void a_kubectl_that_cannot_run_has_no_status(void **state)
@@ -242,7 +242,7 @@ static void a_kubectl_that_cannot_run_has_no_status(void **state)
 	assert_string_equal(err.text, "kubectl does not run");
 	assert_int_equal(plugin.client.status, 0);
 	assert_int_equal(api_client_show(&plugin.client, get, NULL), -ENOENT);
-	assert_false(plugin.client.is_told);
+	assert_false(plugin.client.is_reported);
 }
 
 static void shown_calls_that_succeed_told_nothing(void **state)
@@ -255,7 +255,7 @@ static void shown_calls_that_succeed_told_nothing(void **state)
 	(void)state;
 	given(calls);
 	assert_int_equal(api_client_show(&plugin.client, cordon, NULL), 0);
-	assert_false(plugin.client.is_told);
+	assert_false(plugin.client.is_reported);
 }
 
 static void warnings_of_a_success_are_shown(void **state)

@@ -1,11 +1,21 @@
-#include "kubectl/help.h"
-
 #include "kubectl/command.h"
+
 #include "kubectl/flags.h"
 #include "lib/buffer.h"
 #include "lib/edit_distance.h"
 
 #include <string.h>
+
+const struct command *command_find(const struct command *const *commands,
+	const char *name)
+{
+	for (; *commands != NULL; commands++) {
+		if (strcmp((*commands)->name, name) == 0) {
+			return *commands;
+		}
+	}
+	return NULL;
+}
 
 static void put_end(struct buffer *out)
 {
@@ -14,7 +24,7 @@ static void put_end(struct buffer *out)
 		"command-line options (applies to all commands).\n");
 }
 
-void help_command(struct buffer *out, const struct command *command)
+void command_help(struct buffer *out, const struct command *command)
 {
 	buffer_printf(out, "%s.\n\n%s\n\nExamples:\n%s\n\n", command->summary,
 		command->text, command->examples);
@@ -25,7 +35,7 @@ void help_command(struct buffer *out, const struct command *command)
 	put_end(out);
 }
 
-void help_all(struct buffer *out, const struct command *const *commands)
+void command_help_all(struct buffer *out, const struct command *const *commands)
 {
 	buffer_text(out,
 		"Ask plimsoll about the load of nodes and VMs, and move "
@@ -44,7 +54,7 @@ void help_all(struct buffer *out, const struct command *const *commands)
 	put_end(out);
 }
 
-const struct command *help_nearest(const struct command *const *commands,
+const struct command *command_nearest(const struct command *const *commands,
 	const char *name)
 {
 	const struct command *best = NULL;
