@@ -87,7 +87,8 @@ static uint64_t weigh(const struct seat *seat, const struct search *search)
 				seat->moved_us + SEAT_STALLED_US);
 
 	if (seat->state == SEAT_YIELDING ||
-		seat->flow->held - seat->size >= search->after) {
+		seat->flow->held - seat->size >= search->after ||
+		seat->size / SEAT_LARGE >= search->after) {
 		return FAIR + 2 * seat->flow->held + (seat->state == SEAT_NEW);
 	}
 	if (is_own && (is_useless || seat->state == SEAT_NEW)) {

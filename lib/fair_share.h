@@ -14,8 +14,9 @@
  *
  * Without room for a newcomer, the first of these seats gives way:
  *  1. one of the flow that holds the most, if that flow then still holds at
- *     least as much as the newcomer's flow would; a seat that is YIELDING gives
- *     way without that condition, also to its own flow;
+ *     least as much as the newcomer's flow would, or if the seat alone is
+ *     SEAT_LARGE times as large as that; a seat that is YIELDING gives way
+ *     without that condition, also to its own flow;
  *  2. one of the newcomer's flow that is IDLE or NEW, or that is ACTIVE and has
  *     not moved for SEAT_STALLED_US;
  *  3. one of any flow that is IDLE, or ACTIVE and has not moved for as long.
@@ -35,6 +36,8 @@
 #include <sys/queue.h>
 
 #define SEAT_STALLED_US UINT64_C(2000000)
+
+enum { SEAT_LARGE = 2 };
 
 enum seat_state {
 	SEAT_ACTIVE,   /* the peer sends or reads, or should */

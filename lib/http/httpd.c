@@ -298,11 +298,16 @@ static struct MHD_Daemon *start_daemon(struct httpd *httpd, int fd)
 int httpd_new(struct httpd **out, uv_loop_t *loop,
 	const struct httpd_options *options, struct error *err)
 {
-	static const size_t limits[] = {
-		[CLIENT_CONNECTION] = HTTPD_CONNECTIONS_FULL,
-		[CLIENT_BODY] = HTTPD_BODIES_MAX,
-		[CLIENT_RESPONSE] = HTTPD_UNREAD_MAX,
-		[CLIENT_STREAM] = HTTPD_STREAMS,
+	static const struct client_limits limits[] = {
+		[CLIENT_CONNECTION].sum.max = HTTPD_CONNECTIONS_FULL,
+		[CLIENT_BODY] = { { .max = HTTPD_BODIES_MAX,
+					  .reserve = HTTPD_BODIES_RESERVE },
+			HTTPD_BODY_SMALL },
+		[CLIENT_PLACE] = { { HTTPD_PLACES, HTTPD_PLACES_OF_PEER,
+					   HTTPD_PLACES_RESERVE },
+			1 },
+		[CLIENT_RESPONSE].sum.max = HTTPD_UNREAD_MAX,
+		[CLIENT_STREAM].sum.max = HTTPD_STREAMS,
 	};
 	struct httpd *httpd;
 	struct httpd_tls *tls = NULL;

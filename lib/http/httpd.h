@@ -8,9 +8,8 @@
  * reaches the handler when its headers are complete, and if it announced a
  * body, the connection is closed after the response.
  *
- * Limits: 32 KiB of headers, the sums below, and the times of httpd_clients.h
- * for a request and for reading the response. Clients share each sum by the
- * rules of lib/fair_share.h. */
+ * Limits: 32 KiB of headers, and the sums and times of httpd_clients.h. Clients
+ * share each sum by the rules of lib/fair_share.h. */
 #pragma once
 
 #include "lib/error.h"
@@ -24,14 +23,6 @@
 
 enum {
 	HTTPD_CONNECTIONS = 200,
-	/* From here on each new connection displaces another one. */
-	HTTPD_CONNECTIONS_FULL = 150,
-	/* Bytes of all bodies, as announced: four of the largest possible. */
-	HTTPD_BODIES_MAX = 16 << 20,
-	/* Bytes of all responses that clients have not read yet. A single
-	 * response may be larger. */
-	HTTPD_UNREAD_MAX = 128 << 20,
-	HTTPD_STREAMS = 16,	  /* streamed responses at a time */
 	HTTPD_PART_MAX = 4 << 20, /* one part of a streamed response */
 	HTTPD_CLIENT_NAME_MAX = 256,
 };
@@ -119,18 +110,24 @@ void httpd_each_header(const struct httpd_request *request,
 must_check int httpd_client_name(char *out, const struct httpd_request *request,
 	struct error *err);
 
-/* Names the authenticated user: from now on the request counts for that name
- * and no longer for the client's address. httpd_peer() says which it is. */
+/* Names the authenticated user, or whom it belongs to: from now on the request
+ * counts for that name and no longer for the client's address. httpd_peer()
+ * says which it is. */
 void httpd_set_user(struct httpd_request *request, const char *user);
 const char *httpd_peer(const struct httpd_request *request);
+
+/* Takes a place until the reply begins: HTTPD_PLACES_OF_WAIT, if the request
+ * may wait for more than this process. False: its peer has no more of them, or
+ * all together have none, and the request has ended with 429. */
+bool httpd_take_place(struct httpd_request *request, bool may_wait);
 
 /* Takes one of the HTTPD_STREAMS seats for this request until it ends. False:
  * there is none, and the request has ended with 503. */
 bool httpd_take_stream(struct httpd_request *request);
 
 /* Ends the request. body is copied; type is a media type. Status 401 adds the
- * WWW-Authenticate header of RFC 9110 15.5.2. If HTTPD_UNREAD_MAX would be
- * exceeded, the response is a 503 instead. */
+ * WWW-Authenticate header of RFC 9110 15.5.2, and 429 a Retry-After. If
+ * HTTPD_UNREAD_MAX would be exceeded, the response is a 503 instead. */
 void httpd_reply(struct httpd_request *request, int status, const char *type,
 	const char *body, size_t len);
 

@@ -7,12 +7,14 @@
 #include <string.h>
 #include <sys/socket.h>
 
-void clients_init(struct clients *clients, const size_t limits[CLIENT_SHARES])
+void clients_init(struct clients *clients,
+	const struct client_limits limits[CLIENT_SHARES])
 {
 	*clients = (struct clients){ .counts = { 0 } };
 	TAILQ_INIT(&clients->list);
 	for (int i = 0; i < CLIENT_SHARES; i++) {
-		clients->shares[i].limits.max = limits[i];
+		clients->shares[i].limits = limits[i].sum;
+		clients->small[i] = limits[i].small;
 	}
 	if (uv_mutex_init(&clients->mutex) != 0) {
 		abort();
@@ -141,6 +143,7 @@ bool clients_take(struct clients *clients, struct client *client,
 		.flow = hash_text(HASH_SEED,
 			peer == NULL ? client->address : peer),
 		.size = size,
+		.is_reserved = size <= clients->small[share],
 		.owner = client,
 		.now_us = now_us,
 	};

@@ -1,5 +1,6 @@
 /* Limits what the HTTP server's clients hold, and for how long: connections,
- * bytes of bodies, bytes of responses, long responses.
+ * bytes of bodies, places among the requests in service, bytes of responses,
+ * long responses.
  *
  * libmicrohttpd's own timeout covers only silence: it never closes a client
  * that sends or reads a byte a second. Here a client that needs too long for a
@@ -27,6 +28,25 @@ enum {
 	CLIENT_RESPONSE_MS = 120000,
 };
 
+enum {
+	/* From here on each new connection displaces another one. */
+	HTTPD_CONNECTIONS_FULL = 150,
+	/* Bytes of all bodies, as announced: four of the largest possible. A
+	 * part is for small ones, such as the review of a usual pod. */
+	HTTPD_BODIES_MAX = 16 << 20,
+	HTTPD_BODIES_RESERVE = 4 << 20,
+	HTTPD_BODY_SMALL = 64 << 10,
+	/* Places of requests: in all, of a peer, and for short requests. */
+	HTTPD_PLACES = 140,
+	HTTPD_PLACES_OF_PEER = 32,
+	HTTPD_PLACES_RESERVE = 40,
+	HTTPD_PLACES_OF_WAIT = 2, /* of a request that may wait */
+	/* Bytes of all responses that clients have not read yet. A single
+	 * response may be larger. */
+	HTTPD_UNREAD_MAX = 128 << 20,
+	HTTPD_STREAMS = 16, /* streamed responses at a time */
+};
+
 enum client_state {
 	CLIENT_REQUESTING, /* sending its request */
 	CLIENT_WAITING,	   /* waiting for the server's response */
@@ -36,9 +56,15 @@ enum client_state {
 enum client_share {
 	CLIENT_CONNECTION, /* one each */
 	CLIENT_BODY,	   /* bytes of the request's body */
+	CLIENT_PLACE,	   /* of a request in service; more if it waits */
 	CLIENT_RESPONSE,   /* bytes of the response */
 	CLIENT_STREAM,	   /* one for a streamed response */
 	CLIENT_SHARES,	   /* the number of shares */
+};
+
+struct client_limits {
+	struct fair_share_limits sum;
+	size_t small; /* what is not larger may have the reserve */
 };
 
 struct client_counts {
@@ -66,11 +92,13 @@ struct clients {
 	uv_mutex_t mutex;
 	TAILQ_HEAD(client_list, client) list;
 	struct fair_share shares[CLIENT_SHARES];
+	size_t small[CLIENT_SHARES];
 	struct client_counts counts; /* see clients_counts() */
 };
 
-/* limits: the sum that all clients together may hold of each share. */
-void clients_init(struct clients *clients, const size_t limits[CLIENT_SHARES]);
+/* limits: what all clients together may hold of each share. */
+void clients_init(struct clients *clients,
+	const struct client_limits limits[CLIENT_SHARES]);
 void clients_fini(struct clients *clients);
 
 /* Adds a new connection, in state CLIENT_REQUESTING. If there are too many

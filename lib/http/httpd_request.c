@@ -221,9 +221,11 @@ bool httpd_is_abandoned(const struct httpd_request *request)
 /* The response does not need what the request brought. */
 static void forget_body(struct httpd_request *request)
 {
+	struct clients *clients = &request->httpd->clients;
+
 	buffer_fini(&request->body);
-	clients_give_back(&request->httpd->clients, request->client,
-		CLIENT_BODY);
+	clients_give_back(clients, request->client, CLIENT_BODY);
+	clients_give_back(clients, request->client, CLIENT_PLACE);
 }
 
 static void finish(struct httpd_request *request)
@@ -232,6 +234,17 @@ static void finish(struct httpd_request *request)
 	forget_body(request);
 	/* From here on libmicrohttpd's thread may free the request. */
 	MHD_resume_connection(request->connection);
+}
+
+bool httpd_take_place(struct httpd_request *request, bool may_wait)
+{
+	if (take(request, CLIENT_PLACE, may_wait ? HTTPD_PLACES_OF_WAIT : 1)) {
+		return true;
+	}
+	httpd_reply_error(request, 429,
+		"too many requests of this user, or of all, are open; try "
+		"again later");
+	return false;
 }
 
 bool httpd_take_stream(struct httpd_request *request)

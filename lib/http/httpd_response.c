@@ -12,6 +12,9 @@
 /* A response shorter than GZIP_MIN is not worth compressing. */
 enum { READ_BYTES = 64 << 10, GZIP_MIN = 4 << 10 };
 
+/* What is limited is free again when others have their answers. */
+static const char retry_after_s[] = "1";
+
 void httpd_header_set(struct httpd_request *request, const char *name,
 	const char *value)
 {
@@ -166,6 +169,10 @@ bool httpd_response_queue(struct httpd_request *request)
 	if (request->status == MHD_HTTP_UNAUTHORIZED) {
 		(void)MHD_add_response_header(response, "WWW-Authenticate",
 			"Bearer");
+	}
+	if (request->status == 429) {
+		(void)MHD_add_response_header(response, "Retry-After",
+			retry_after_s);
 	}
 	if (request->is_body_left) {
 		request->client->has_body_left = true;

@@ -144,6 +144,16 @@ class Hostile(unittest.TestCase):
             self.assert_answers()
         self.assertLess(self.memory_kb() - before, GROWTH_KB)
 
+    def test_large_pods_of_many_addresses_keep_no_small_review_out(self):
+        head = ("POST /mutate-pods HTTP/1.1\r\nHost: x\r\n"
+                f"Content-Length: {BODY_MAX}\r\n\r\n").encode()
+        for n in range(60):
+            upload = Upload(self.connect(f"127.0.1.{n % 50 + 1}"), head,
+                            BODY_MAX)
+            upload.push()
+            if n % 6 > 1:
+                self.assert_answers()
+
     def test_a_body_of_many_small_values_costs_little(self):
         before = self.memory_kb()
         honest = self.cpu_of(lambda: self.assert_answers(3 << 20))

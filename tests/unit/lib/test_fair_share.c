@@ -207,6 +207,24 @@ static void a_large_seat_counts_by_its_size(void **state)
 	assert_int_equal(victim("c", 2, START + 1), -1);
 }
 
+static void a_seat_twice_as_large_as_the_newcomer_gives_way(void **state)
+{
+	(void)state;
+	limit((struct fair_share_limits){ .max = 10 });
+	hold(0, "a", 5, START + 1);
+	hold(1, "b", 5, START);
+	assert_int_equal(victim("c", 3, START + 1), -1);
+	assert_int_equal(victim("c", 2, START + 1), 1);
+	/* What a peer holds already counts. */
+	leave(1);
+	hold(1, "c", 1, START);
+	hold(2, "b", 4, START);
+	assert_int_equal(victim("c", 1, START + 1), 0);
+	assert_int_equal(victim("c", 2, START + 1), -1);
+	move(0, SEAT_FIXED, START);
+	assert_int_equal(victim("c", 1, START + 1), 2);
+}
+
 static void knows_who_holds_the_most(void **state)
 {
 	(void)state;
@@ -489,6 +507,7 @@ int main(void)
 		test(a_fixed_seat_never_gives_way),
 		test(a_seat_that_waits_for_this_process_is_not_stalled),
 		test(a_large_seat_counts_by_its_size),
+		test(a_seat_twice_as_large_as_the_newcomer_gives_way),
 		test(knows_who_holds_the_most),
 		test(of_seats_that_moved_at_one_time_the_first_gives_way),
 		test(a_yielding_seat_gives_way_to_every_newcomer),

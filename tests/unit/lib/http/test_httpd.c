@@ -18,7 +18,10 @@
 enum { BIG = HTTPD_UNREAD_MAX / 4 * 3 };
 
 /* As many of these bodies fit. */
-enum { BODY = 2 << 20, BODIES = HTTPD_BODIES_MAX / BODY };
+enum {
+	BODY = 2 << 20,
+	BODIES = (HTTPD_BODIES_MAX - HTTPD_BODIES_RESERVE) / BODY,
+};
 
 enum { CHUNKED = 8 };
 
@@ -61,6 +64,13 @@ static void serve(void *owner, struct httpd_request *request)
 		const char *sent = httpd_body(request, &len);
 
 		httpd_reply(request, 200, "text/plain", sent, len);
+		return;
+	}
+	if (strcmp(httpd_path(request), "/wait") == 0) {
+		if (httpd_take_place(request, true)) {
+			f->parked = request;
+			f->complete = true;
+		}
 		return;
 	}
 	if (strcmp(httpd_path(request), "/big") == 0) {
@@ -381,6 +391,8 @@ static const char announce[] =
 static const char small[] =
 	"POST /body HTTP/1.1\r\n" CLOSE "Content-Length: 5\r\n\r\n12345";
 
+static const char wait_for[] = "GET /wait HTTP/1.1\r\n" CLOSE "\r\n";
+
 /* A client whose body is admitted: it gets 100 Continue. */
 static int begin(struct fixture *f, const char *address, const char *request)
 {
@@ -430,13 +442,12 @@ static void chunks_count_as_the_maximum_until_they_are_complete(void **state)
 	half = begin(f, "127.0.0.1",
 		"POST /large HTTP/1.1\r\nHost: x\r\n"
 		"Expect: 100-continue\r\n" CHUNKS);
-	assert_non_null(strstr(ask(f, small), "HTTP/1.1 503"));
+	assert_non_null(strstr(ask(f, announce), "HTTP/1.1 503"));
 	hang_up(f);
 	f->hold = true;
 	assert_int_equal(send(half, "1\r\na\r\n0\r\n\r\n", 11, 0), 11);
 	run_until(&f->loop, &f->complete);
-	f->hold = f->complete = false;
-	assert_non_null(strstr(ask(f, small), "\r\n\r\n12345"));
+	(void)close(begin_body(f, "127.0.0.1"));
 	httpd_reply(f->parked, 200, "text/plain", "", 0);
 	(void)close(half);
 	for (int i = 0; i < BODIES - 1; i++) {
@@ -453,7 +464,10 @@ static void one_address_does_not_take_the_room_of_all_bodies(void **state)
 	for (int i = 0; i < BODIES; i++) {
 		fds[i] = begin_body(f, "127.0.0.2");
 	}
+	/* A small one has room all the same. */
 	assert_non_null(strstr(ask(f, small), "\r\n\r\n12345"));
+	assert_true(recv(fds[0], &byte, 1, MSG_DONTWAIT) < 0);
+	(void)close(begin_body(f, "127.0.0.1"));
 	/* The first one gave way. */
 	assert_int_equal(recv(fds[0], &byte, 1, 0), 0);
 	assert_true(recv(fds[1], &byte, 1, MSG_DONTWAIT) < 0);
@@ -476,9 +490,45 @@ static void a_served_body_takes_no_room(void **state)
 		run_until(&f->loop, &f->complete);
 		httpd_reply(f->parked, 200, "text/plain", "", 0);
 	}
+	(void)close(begin_body(f, "127.0.0.1"));
+}
+
+/* ---- places ---- */
+
+static int begin_wait(struct fixture *f)
+{
+	int fd = connect_to(f);
+
+	f->complete = false;
+	assert_int_equal(send(fd, wait_for, sizeof(wait_for) - 1, 0),
+		sizeof(wait_for) - 1);
+	run_until(&f->loop, &f->complete);
+	f->complete = false;
+	return fd;
+}
+
+static void a_peer_has_a_few_places_for_requests_that_wait(void **state)
+{
+	struct fixture *f = *state;
+	int fds[HTTPD_PLACES_OF_PEER / HTTPD_PLACES_OF_WAIT + 1];
+	size_t count = count_of(fds) - 1;
+
+	for (size_t i = 0; i < count; i++) {
+		fds[i] = begin_wait(f);
+	}
+	assert_non_null(strstr(ask(f, wait_for), "HTTP/1.1 429"));
+	assert_non_null(strstr(f->got, "\r\nRetry-After: 1\r\n"));
+	assert_non_null(strstr(f->got, "too many requests of this user"));
+	/* A request without a place is served, and one that ends leaves its
+	 * place to another. */
 	hang_up(f);
-	f->hold = false;
-	assert_non_null(strstr(ask(f, small), "\r\n\r\n12345"));
+	assert_non_null(
+		strstr(ask(f, "GET /hello HTTP/1.1\r\n" CLOSE "\r\n"), "200"));
+	httpd_reply(f->parked, 200, "text/plain", "", 0);
+	fds[count] = begin_wait(f);
+	for (size_t i = 0; i <= count; i++) {
+		(void)close(fds[i]);
+	}
 }
 
 static void a_handler_may_reply_later(void **state)
@@ -593,6 +643,7 @@ int main(void)
 		HTTPD_TEST(chunks_count_as_the_maximum_until_they_are_complete),
 		HTTPD_TEST(one_address_does_not_take_the_room_of_all_bodies),
 		HTTPD_TEST(a_served_body_takes_no_room),
+		HTTPD_TEST(a_peer_has_a_few_places_for_requests_that_wait),
 		HTTPD_TEST(a_handler_may_reply_later),
 		HTTPD_TEST(closing_replies_to_open_requests),
 		HTTPD_TEST(

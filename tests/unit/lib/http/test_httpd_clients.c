@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 enum { CROWD = 4, PLUGS = 12, BYTES = 100, STREAMS = 2 };
+/* Of the bytes of bodies, and up to which a body may have them. */
+enum { RESERVE = 10, SMALL = 5 };
 
 #define SECOND UINT64_C(1000000)
 #define START (100 * SECOND)
@@ -23,11 +25,12 @@ static struct {
 
 static int setup(void **state)
 {
-	static const size_t limits[] = {
-		[CLIENT_CONNECTION] = CROWD,
-		[CLIENT_BODY] = BYTES,
-		[CLIENT_RESPONSE] = BYTES,
-		[CLIENT_STREAM] = STREAMS,
+	static const struct client_limits limits[] = {
+		[CLIENT_CONNECTION].sum.max = CROWD,
+		[CLIENT_BODY] = { { .max = BYTES, .reserve = RESERVE }, SMALL },
+		[CLIENT_PLACE].sum = { .max = BYTES, .flow_max = 3 },
+		[CLIENT_RESPONSE].sum.max = BYTES,
+		[CLIENT_STREAM].sum.max = STREAMS,
 	};
 
 	(void)state;
@@ -263,9 +266,9 @@ static void a_body_that_does_not_arrive_gives_way(void **state)
 	connect_at(0, START);
 	connect_at(1, START);
 	assert_true(take(0, CLIENT_BODY, BYTES, START));
-	assert_false(take(1, CLIENT_BODY, 1, START + SECOND));
+	assert_false(take(1, CLIENT_BODY, BYTES, START + SECOND));
 	clients_moved(&world.clients, &world.client[0], false, START + SECOND);
-	assert_true(take(1, CLIENT_BODY, 1, START + 2 * SECOND));
+	assert_true(take(1, CLIENT_BODY, BYTES, START + 2 * SECOND));
 	assert_true(is_cut(0));
 	/* A disconnected client gets nothing more. */
 	assert_false(take(0, CLIENT_BODY, 1, START + 2 * SECOND));
@@ -279,10 +282,55 @@ static void a_complete_body_does_not_give_way(void **state)
 	connect_at(1, START);
 	assert_true(take(0, CLIENT_BODY, BYTES, START));
 	move(0, CLIENT_WAITING, START);
-	assert_false(take(1, CLIENT_BODY, 1, START + 9 * SECOND));
+	assert_false(take(1, CLIENT_BODY, SMALL + 1, START + 9 * SECOND));
 	clients_give_back(&world.clients, &world.client[0], CLIENT_BODY);
-	assert_true(take(1, CLIENT_BODY, 1, START + 9 * SECOND));
+	assert_true(take(1, CLIENT_BODY, SMALL + 1, START + 9 * SECOND));
 	assert_false(is_cut(0));
+}
+
+static void small_bodies_have_a_reserve(void **state)
+{
+	(void)state;
+	connect_at(0, START);
+	assert_true(take(0, CLIENT_BODY, BYTES - RESERVE, START));
+	move(0, CLIENT_WAITING, START);
+	for (int i = 1; i < 4; i++) {
+		connect_at(i, START);
+	}
+	assert_false(take(1, CLIENT_BODY, SMALL + 1, START));
+	assert_true(take(1, CLIENT_BODY, SMALL, START));
+	assert_true(take(2, CLIENT_BODY, SMALL, START));
+	assert_false(take(3, CLIENT_BODY, 1, START));
+}
+
+static void a_small_body_displaces_a_large_one_of_another(void **state)
+{
+	(void)state;
+	connect_from("10.0.0.1", 0, START);
+	connect_from("10.0.0.2", 1, START);
+	connect_from("10.0.0.3", 2, START);
+	assert_true(take(0, CLIENT_BODY, BYTES - RESERVE - 12, START));
+	assert_true(take(1, CLIENT_BODY, 12, START));
+	assert_true(take(2, CLIENT_BODY, SMALL + 1, START));
+	assert_true(is_cut(0));
+	assert_false(is_cut(1));
+}
+
+static void a_peer_without_a_place_gets_none_by_displacing(void **state)
+{
+	(void)state;
+	connect_at(0, START);
+	connect_at(1, START);
+	connect_from("10.0.0.2", 2, START);
+	for (int i = 0; i < 3; i++) {
+		move(i, CLIENT_WAITING, START);
+	}
+	assert_true(take(0, CLIENT_PLACE, 2, START));
+	assert_false(take(1, CLIENT_PLACE, 2, START + 9 * SECOND));
+	assert_true(take(1, CLIENT_PLACE, 1, START));
+	assert_true(take(2, CLIENT_PLACE, 2, START));
+	assert_false(is_cut(0));
+	assert_false(is_cut(1));
 }
 
 static void counts_a_client_without_a_request_once(void **state)
@@ -319,6 +367,9 @@ int main(void)
 		CLIENTS_TEST(a_name_counts_instead_of_the_address),
 		CLIENTS_TEST(a_body_that_does_not_arrive_gives_way),
 		CLIENTS_TEST(a_complete_body_does_not_give_way),
+		CLIENTS_TEST(small_bodies_have_a_reserve),
+		CLIENTS_TEST(a_small_body_displaces_a_large_one_of_another),
+		CLIENTS_TEST(a_peer_without_a_place_gets_none_by_displacing),
 		CLIENTS_TEST(counts_a_client_without_a_request_once),
 	};
 
