@@ -81,6 +81,20 @@ int account_make(struct account *out, const struct account_names *names,
 	return 0;
 }
 
+char *account_peer(const char *user)
+{
+	static const char one[] = "system:serviceaccount:";
+	const char *namespace = user + sizeof(one) - 1;
+	const char *end;
+
+	if (strncmp(user, one, sizeof(one) - 1) != 0) {
+		return xstrdup(user);
+	}
+	end = strchrnul(namespace, ':');
+	return xasprintf("system:serviceaccounts:%.*s", (int)(end - namespace),
+		namespace);
+}
+
 void account_fini(struct account *account)
 {
 	if (account == NULL) {

@@ -43,4 +43,9 @@ struct account_names {
 must_check int account_make(struct account *out,
 	const struct account_names *names, struct error *err);
 
+/* The peer whose share of what is limited an account uses: the user, but for a
+ * service account the group of all service accounts of its namespace. The
+ * caller frees it. */
+char *account_peer(const char *user);
+
 void account_fini(struct account *account); /* NULL, zeroed are fine */

@@ -1,5 +1,6 @@
 #include "auth/http_auth.h"
 
+#include "auth/account.h"
 #include "lib/memory.h"
 
 #include <stdlib.h>
@@ -43,9 +44,11 @@ static void on_reviewed(void *owner, enum access_review_outcome outcome,
 	const struct error *why)
 {
 	struct pending *pending = owner;
+	scoped_free char *peer = NULL;
 
 	if (outcome == ACCESS_REVIEW_ALLOWED) {
-		httpd_set_user(pending->request, pending->user);
+		peer = account_peer(pending->user);
+		httpd_set_user(pending->request, peer);
 		httpd_routes_serve(&pending->auth->routes, pending->request);
 	} else {
 		httpd_reply_error(pending->request, status_of(outcome), "%s",

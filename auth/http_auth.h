@@ -5,7 +5,7 @@
  * of kube-apiserver. Otherwise the status is 401 without a valid token, 403 if
  * the account is not allowed, and 503 while the API server cannot be asked.
  * Probes and the files of a page need no token. A served request counts for its
- * account (httpd_set_user()). */
+ * account's peer (account_peer(), httpd_set_user()). */
 #pragma once
 
 #include "auth/access_review.h"

@@ -87,6 +87,28 @@ static void refuses_an_account_above_a_limit(void **state)
 	}
 }
 
+static void service_accounts_of_a_namespace_are_one_peer(void **state)
+{
+	static const char *const peers[][2] = {
+		{ "system:serviceaccount:shop:web",
+			"system:serviceaccounts:shop" },
+		{ "system:serviceaccount:shop:db",
+			"system:serviceaccounts:shop" },
+		{ "system:serviceaccount:bank:db",
+			"system:serviceaccounts:bank" },
+		{ "system:node:a", "system:node:a" },
+		{ "jane", "jane" },
+		{ "", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < count_of(peers); i++) {
+		scoped_free char *peer = account_peer(peers[i][0]);
+
+		assert_string_equal(peer, peers[i][1]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -94,6 +116,7 @@ int main(void)
 			repeats_groups_and_gathers_the_values_of_a_key),
 		cmocka_unit_test(a_name_alone_is_an_account),
 		cmocka_unit_test(refuses_an_account_above_a_limit),
+		cmocka_unit_test(service_accounts_of_a_namespace_are_one_peer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
