@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <linux/tcp.h> /* glibc has a shorter struct tcp_info */
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +67,16 @@ int mq_address_compare(const struct mq_address *a, const struct mq_address *b)
 	int order = memcmp(a->host, b->host, sizeof(a->host));
 
 	return order != 0 ? order : (a->port > b->port) - (a->port < b->port);
+}
+
+uint64_t mq_file_received(int fd)
+{
+	struct tcp_info info = { 0 };
+	socklen_t len = sizeof(info);
+
+	return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0
+		? info.tcpi_bytes_received
+		: 0;
 }
 
 void mq_files_visit(void (*visit)(void *owner, int fd), void *owner)

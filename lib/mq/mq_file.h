@@ -26,6 +26,9 @@ bool mq_address_of_file(struct mq_address *peer, int fd, uint16_t port);
 /* As memcmp(). */
 int mq_address_compare(const struct mq_address *a, const struct mq_address *b);
 
+/* The bytes that a connection has received; 0: the file is none. */
+uint64_t mq_file_received(int fd);
+
 /* Calls visit() for each of the process's files. */
 void mq_files_visit(void (*visit)(void *owner, int fd), void *owner);
 

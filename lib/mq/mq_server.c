@@ -5,10 +5,12 @@
 #include "lib/inbox.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
+#include "lib/mq/mq_accept.h"
 #include "lib/mq/mq_file.h"
 #include "lib/mq/mq_nng.h"
 #include "lib/mq/mq_unfinished.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <nng/protocol/reqrep0/rep.h>
 #include <stdatomic.h>
@@ -431,12 +433,13 @@ static const char *const accept_texts[ACCEPT_FAILURES] = {
 
 const char *mq_server_last_error(struct mq_server *server)
 {
+	const char *why = mq_accept_last_error(htons(server->port));
 	int failure = -1;
 	nng_stat *listener;
 	nng_stat *all = NULL;
 
-	if (nng_stats_get(&all) != 0) {
-		return "";
+	if (*why != '\0' || nng_stats_get(&all) != 0) {
+		return why;
 	}
 	listener = nng_stat_find_listener(all, server->listener);
 	if (listener != NULL) {

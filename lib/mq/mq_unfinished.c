@@ -2,10 +2,10 @@
 
 #include "lib/clock.h"
 #include "lib/memory.h"
+#include "lib/mq/mq_accept.h"
 #include "lib/mq/mq_file.h"
 
 #include <arpa/inet.h>
-#include <linux/tcp.h> /* glibc has a shorter struct tcp_info */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,16 +25,14 @@ enum {
 	DRAIN_PARTS = 64,
 };
 
-/* nng ends a handshake after 10 s, and lists a connection after it. */
-#define HANDSHAKE_US UINT64_C(15000000)
-
 struct peer {
 	LIST_ENTRY(peer) link;
 	int id; /* of the pipe */
 	int fd; /* nng's; negative: not found yet */
 	struct mq_address from;
-	uint64_t messages; /* complete ones */
-	uint64_t expected; /* bytes of them and of the greeting */
+	struct mq_accepted *accepted; /* or NULL */
+	uint64_t messages;	      /* complete ones */
+	uint64_t expected;	      /* bytes of them and of the greeting */
 	/* At the last check: */
 	uint64_t seen_messages;
 	size_t unfinished;
@@ -102,6 +100,7 @@ static void add(struct mq_unfinished *u, nng_pipe pipe,
 	peer->id = nng_pipe_id(pipe);
 	peer->fd = -1;
 	peer->from = *from;
+	peer->accepted = mq_accept_greeted(u->port, from);
 	peer->drain_us = drain_time(&u->drain, peer->id);
 	peer->expected = GREETING_BYTES + (u->is_tls ? TLS_HANDSHAKE_BYTES : 0);
 	LIST_INSERT_HEAD(bucket_of(u, peer->id), peer, link);
@@ -113,6 +112,7 @@ static void remove_peer(struct mq_unfinished *u, struct peer *peer)
 {
 	LIST_REMOVE(peer, link);
 	u->count--;
+	mq_accept_forget(peer->accepted);
 	free(peer);
 }
 
@@ -193,16 +193,6 @@ static void find_files(struct peer **peers, size_t count, uint16_t port)
 	}
 }
 
-static uint64_t received_bytes(int fd)
-{
-	struct tcp_info info = { 0 };
-	socklen_t len = sizeof(info);
-
-	return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0
-		? info.tcpi_bytes_received
-		: 0;
-}
-
 /* ---- on nng's threads again ---- */
 
 /* TLS adds an unknown number of bytes. The estimate is high, but nothing is
@@ -219,7 +209,7 @@ static void add_expected(const struct mq_unfinished *u, struct peer *peer,
 	}
 	peer->expected += TLS_MESSAGE_BYTES + (FRAME_BYTES + len) / TLS_PART;
 	if (has_file(u, peer)) {
-		received = received_bytes(peer->fd);
+		received = mq_file_received(peer->fd);
 	}
 	if (received > 0 && received < peer->expected) {
 		peer->expected = received;
@@ -246,7 +236,7 @@ void mq_unfinished_end(struct mq_unfinished *u, nng_pipe pipe, size_t len)
 static uint64_t received_of_peer(const struct mq_unfinished *u,
 	struct peer *peer, uint64_t expected)
 {
-	uint64_t received = peer->fd < 0 ? 0 : received_bytes(peer->fd);
+	uint64_t received = peer->fd < 0 ? 0 : mq_file_received(peer->fd);
 
 	if (received != expected && !has_file(u, peer)) {
 		peer->fd = -1;
@@ -360,7 +350,7 @@ void mq_unfinished_drain(struct mq_unfinished *u, uint64_t from_us,
 
 	(void)pthread_mutex_lock(&u->mutex);
 	u->drain = (struct drain){
-		.until_us = clock_monotonic_us() + HANDSHAKE_US,
+		.until_us = clock_monotonic_us() + MQ_HANDSHAKE_US,
 		.from_us = from_us,
 		.within_us = within_us,
 	};
@@ -410,6 +400,7 @@ size_t mq_unfinished_check(struct mq_unfinished *u, uint64_t now_us)
 	scoped_free struct peer **list = NULL;
 	size_t count, unfinished = 0, closed;
 
+	mq_accept_check(u->port, now_us);
 	(void)pthread_mutex_lock(&u->mutex);
 	u->new_count = 0;
 	list = xcalloc(u->count + 1, sizeof(struct peer *));
@@ -465,7 +456,12 @@ struct mq_unfinished *mq_unfinished_new(nng_socket socket, bool is_tls,
 
 void mq_unfinished_start(struct mq_unfinished *u, uint16_t port)
 {
+	const struct mq_accept_limits limits = mq_accept_limits();
+
+	(void)pthread_mutex_lock(&u->mutex);
 	u->port = htons(port);
+	mq_accept_open(u->port, &limits);
+	(void)pthread_mutex_unlock(&u->mutex);
 }
 
 void mq_unfinished_free(struct mq_unfinished *u)
@@ -483,6 +479,7 @@ void mq_unfinished_free(struct mq_unfinished *u)
 			peer = next;
 		}
 	}
+	mq_accept_close(u->port);
 	mq_activity_close(&u->activity);
 	(void)pthread_mutex_destroy(&u->mutex);
 	free(u);

@@ -14,7 +14,9 @@ from secure import SecureAggregator, certs, client_flags  # noqa: E402
 IDLE, HALF = 1000, 200
 
 
-class TlsFloods(FloodCase):
+class TlsCase(FloodCase):
+    wrapper = ()  # as of an Aggregator
+
     @classmethod
     def setUpClass(cls):
         folder = Folder()
@@ -25,6 +27,7 @@ class TlsFloods(FloodCase):
             folder.path, cls.keys, "aggregator",
             "--http-tls-cert", cls.keys / "aggregator.crt",
             "--http-tls-key", cls.keys / "aggregator.key"))
+        aggregator.wrapper = cls.wrapper
         aggregator.trust = cls.trust()
         aggregator.start()
         cls.begin(folder, aggregator, aggregator.url,
@@ -39,6 +42,8 @@ class TlsFloods(FloodCase):
                                     cls.keys / f"{who}.key")
         return context
 
+
+class TlsFloods(TlsCase):
     def shake_hands(self, flood, port, context):
         """Opens IDLE connections that finish the handshake and stay silent."""
         done = 0
@@ -88,6 +93,26 @@ class TlsFloods(FloodCase):
             return plug and context.wrap_socket(
                 plug, server_hostname="localhost")
         self.flood(lambda flood: flood.hold_half_messages(HALF, plug_in))
+
+
+class FewDescriptors(TlsCase):
+    FILES, SILENT = 1200, 1500
+    wrapper = ("sh", "-c", f'ulimit -n {FILES} && exec "$@"', "sh")
+
+    def test_silent_connections_leave_descriptors_for_all_listeners(self):
+        def pour(flood):
+            for _ in range(self.SILENT):
+                plug = socket.socket()
+                flood.plugs.append(plug)
+                plug.bind(("127.0.0.2", 0))
+                plug.setblocking(False)
+                plug.connect_ex(("127.0.0.1", self.aggregator.ports[0]))
+            flood.await_watch()
+            self.assertLess(self.files(), self.FILES * 3 // 4)
+            self.aggregator.wait_log("peers could not connect.*too many "
+                                     "connections")
+        self.flood(pour)
+        self.assertNotIn("file descriptors", self.aggregator.log())
 
 
 if __name__ == "__main__":
