@@ -281,8 +281,8 @@ WRAP_test_moves = mover_new mover_actions planner_new room_report_new \
 	room_report_forget
 WRAP_test_sources_text = httpd_header_set
 WRAP_test_answers = $(FAKE_TIMERS)
-WRAP_test_api_outlook = questions_ask questions_cancel httpd_reply \
-	httpd_reply_error
+WRAP_test_api_outlook = $(FAKE_TIMERS) questions_ask questions_cancel \
+	httpd_reply httpd_reply_error
 WRAP_bench_cluster_copy = clock_monotonic_us
 WRAP_test_hour_scan = chunk_open chunk_close chunk_bytes
 WRAP_test_ingest = timer_start commit_interval_us sqlite3_busy_timeout

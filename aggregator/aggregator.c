@@ -331,7 +331,7 @@ static void open_store(struct aggregator *a)
 		.identities = a->informer == NULL ? NULL : a->identities,
 		.ingest = a->ingest,
 		.remote_read = a->remote_read,
-		.outlook = api_outlook_new(ingest_questions(a->ingest)),
+		.outlook = api_outlook_new(uv, ingest_questions(a->ingest)),
 		.metrics_vms = (size_t)a->config->metrics_vms,
 		.started_us = clock_wall_us(),
 		.may_delete = a->config->http_auth == AUTH_KUBERNETES,

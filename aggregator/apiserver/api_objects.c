@@ -10,6 +10,7 @@
 #include "aggregator/http/body.h"
 #include "aggregator/http/sources_text.h"
 #include "aggregator/http/vm_pods.h"
+#include "aggregator/live/identity.h"
 #include "lib/memory.h"
 
 #include <errno.h>
@@ -53,6 +54,13 @@ int api_objects_check(const struct httpd_request *request, struct error *err)
 		return 410;
 	}
 	return 0;
+}
+
+bool api_objects_may_wait(const struct rest_path *path,
+	const struct httpd_request *request)
+{
+	return path->is_outlook || api_is_question(path->kind) ||
+		httpd_query(request, "after") != NULL;
 }
 
 static void reply_not_found(struct httpd_request *request,
@@ -283,6 +291,17 @@ static void wait(const struct api_sources *sources,
 			.owner = waiting });
 }
 
+/* While no API server tells which VMs exist, the scheduler is asked. */
+static bool is_no_vm(const struct api_sources *sources,
+	const struct rest_path *path)
+{
+	const struct identities *identities = sources->api->identities;
+
+	return path->kind == API_VM_LOADS &&
+		identities_are_complete(identities) &&
+		!identities_have_vm(identities, path->namespace, path->name);
+}
+
 static void serve_kind(const struct api_sources *sources,
 	const struct rest_path *path, struct api_parameters *p,
 	struct httpd_request *request)
@@ -309,6 +328,10 @@ static void answer(const struct api_sources *sources,
 	struct error error = { 0 };
 	int r;
 
+	if (path->is_outlook && is_no_vm(sources, path)) {
+		reply_not_found(request, path);
+		return;
+	}
 	if (path->is_outlook) {
 		api_outlook_serve(sources->api->outlook, path, request);
 		return;
@@ -361,7 +384,8 @@ static void serve_mounted(void *owner, struct httpd_request *request)
 	}
 	if (status != 0) {
 		httpd_reply_error(request, status, "%s", error.text);
-	} else {
+	} else if (httpd_take_place(request,
+			   api_objects_may_wait(&path, request))) {
 		api_objects_serve(sources, &path, request);
 	}
 }

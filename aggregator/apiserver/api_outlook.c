@@ -3,6 +3,7 @@
 #include "aggregator/ingest/questions.h"
 #include "lib/clock.h"
 #include "lib/json.h"
+#include "lib/loop.h"
 #include "lib/memory.h"
 #include "lib/query_cache.h"
 
@@ -10,6 +11,8 @@
 #include <string.h>
 
 /* An object's envelope around the scheduler's answer. */
+enum { LOOK_MS = 500 };
+
 enum { OBJECT_MAX = ANSWER_BODY_MAX + 4096, SENTENCE_MAX = 1024 };
 
 enum { CLUSTER, VMS, CACHES };
@@ -18,6 +21,8 @@ enum { CLUSTER, VMS, CACHES };
  * one. */
 struct api_outlook {
 	struct questions *questions;
+	struct timer *timer; /* runs while the scheduler is asked */
+	size_t asked;	     /* questions; others wait only behind these */
 	struct query_cache *caches[CACHES];
 };
 
@@ -118,7 +123,7 @@ static void on_answer(void *owner, unsigned status, const char *body,
 
 static void start(void *owner, struct query *query)
 {
-	const struct api_outlook *all = owner;
+	struct api_outlook *all = owner;
 	const struct subject *subject = query_question(query);
 	scoped_buffer struct buffer spec = BUFFER_MAX(QUESTION_BODY_MAX);
 	struct json j = json_into(&spec);
@@ -130,13 +135,17 @@ static void start(void *owner, struct query *query)
 		json_string(&j, "vmName", subject->name);
 	}
 	json_object_end(&j);
+	if (all->asked++ == 0) {
+		timer_start(all->timer, LOOK_MS, LOOK_MS);
+	}
 	/* The askers share it; no user has such a name. */
 	r = questions_ask(all->questions,
 		&(const struct asked){ .kind = QUESTION_OUTLOOK,
 			.namespace = subject->namespace,
 			.body = spec.data,
 			.len = spec.len,
-			.user = is_of_vm(subject) ? "\n" : "" },
+			.peer = is_of_vm(subject) ? "\n" : "",
+			.is_reserved = true },
 		on_answer, query, &error);
 	if (r < 0) {
 		settle(query, error_answer(questions_status_of(r), error.text));
@@ -145,9 +154,21 @@ static void start(void *owner, struct query *query)
 
 static void ended(void *owner, struct query *query)
 {
-	const struct api_outlook *all = owner;
+	struct api_outlook *all = owner;
 
+	if (--all->asked == 0) {
+		timer_stop(all->timer);
+	}
 	questions_cancel(all->questions, query);
+}
+
+static void look(void *owner)
+{
+	struct api_outlook *all = owner;
+
+	for (int i = 0; i < CACHES; i++) {
+		query_cache_expire(all->caches[i], clock_monotonic_us());
+	}
 }
 
 /* ---- requests ---- */
@@ -199,17 +220,20 @@ static struct query_cache *new_cache(struct api_outlook *all, size_t most,
 	return query_cache_new(
 		&(const struct query_cache_options){ .queries_max = most,
 			.running_max = running,
+			.timeout_us = OUTLOOK_WAIT_US,
 			.start = start,
 			.ended = ended,
 			.free_answer = free_answer,
 			.owner = all });
 }
 
-struct api_outlook *api_outlook_new(struct questions *questions)
+struct api_outlook *api_outlook_new(uv_loop_t *loop,
+	struct questions *questions)
 {
 	struct api_outlook *all = xcalloc(1, sizeof(*all));
 
 	all->questions = questions;
+	all->timer = timer_new(loop, look, all);
 	all->caches[CLUSTER] = new_cache(all, 1, 1);
 	all->caches[VMS] = new_cache(all, OUTLOOK_VMS_MAX, OUTLOOK_VMS_ASKED);
 	return all;
@@ -224,8 +248,12 @@ void api_outlook_stop(struct api_outlook *all)
 
 void api_outlook_free(struct api_outlook *all)
 {
-	for (int i = 0; all != NULL && i < CACHES; i++) {
+	if (all == NULL) {
+		return;
+	}
+	for (int i = 0; i < CACHES; i++) {
 		query_cache_free(all->caches[i]);
 	}
+	timer_close(all->timer);
 	free(all);
 }

@@ -3,14 +3,17 @@
  *
  * The scheduler is asked for one at most once in OUTLOOK_KEPT_US, or
  * OUTLOOK_VM_KEPT_US, however many want it: those who ask meanwhile share the
- * answer. */
+ * answer. Nobody waits longer than OUTLOOK_WAIT_US. */
 #pragma once
 
 #include "aggregator/apiserver/rest_path.h"
 #include "lib/http/httpd.h"
 
 #include <stdint.h>
+#include <uv.h>
 
+/* With the review of the asker's rights, that is QUESTION_DEADLINE_US. */
+#define OUTLOOK_WAIT_US UINT64_C(11000000)
 #define OUTLOOK_KEPT_US UINT64_C(10000000)
 #define OUTLOOK_VM_KEPT_US UINT64_C(2000000)
 #define OUTLOOK_ERROR_KEPT_US UINT64_C(2000000)
@@ -28,7 +31,8 @@ struct api_outlook;
 struct questions;
 
 /* questions outlive it. Never NULL. */
-struct api_outlook *api_outlook_new(struct questions *questions);
+struct api_outlook *api_outlook_new(uv_loop_t *loop,
+	struct questions *questions);
 
 /* Answers a request for path, which has is_outlook, once the user may see
  * it. */

@@ -4,6 +4,7 @@
 #include "aggregator/ingest/questions.h"
 #include "auth/access_review.h"
 #include "auth/subject_access.h"
+#include "lib/clock.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
 
@@ -30,6 +31,7 @@ struct asking {
 	struct api_questions *all;
 	struct httpd_request *request;
 	struct account account;
+	uint64_t since_us;
 	struct rest_path path;
 	struct question_object object;
 	bool is_asked; /* the scheduler has it, or will */
@@ -96,6 +98,7 @@ static void on_answer(void *owner, unsigned status, const char *body,
 
 static void ask_scheduler(struct asking *asking, bool is_visible)
 {
+	scoped_free char *peer = account_peer(asking->account.user);
 	const struct asked asked = {
 		.kind = asking->path.kind == API_PLANS ? QUESTION_PLAN
 						       : QUESTION_PLACEMENT,
@@ -103,7 +106,9 @@ static void ask_scheduler(struct asking *asking, bool is_visible)
 		.is_visible = is_visible,
 		.body = asking->object.spec,
 		.len = asking->object.spec_len,
-		.user = asking->account.user,
+		.peer = peer,
+		.is_reserved = is_visible,
+		.since_us = asking->since_us,
 	};
 	struct error error;
 	int r = questions_ask(asking->all->questions, &asked, on_answer, asking,
@@ -220,6 +225,7 @@ void api_questions_serve(struct api_questions *all, struct account *account,
 	asking = xcalloc(1, sizeof(*asking));
 	asking->all = all;
 	asking->request = request;
+	asking->since_us = clock_monotonic_us();
 	asking->path = *path;
 	asking->object = object;
 	asking->account = *account;

@@ -272,14 +272,16 @@ static void serve_objects(struct apiserver *server, struct account *account,
 
 	if (rest_path_parse(&path, httpd_path(request), &error) < 0) {
 		status = 404;
-	} else if (api_is_question(path.kind)) {
-		api_questions_serve(server->questions, account, &path, request);
-		return;
-	} else {
+	} else if (!api_is_question(path.kind)) {
 		status = api_objects_check(request, &error);
 	}
 	if (status != 0) {
 		httpd_reply_error(request, status, "%s", error.text);
+	} else if (!httpd_take_place(request,
+			   api_objects_may_wait(&path, request))) {
+		return;
+	} else if (api_is_question(path.kind)) {
+		api_questions_serve(server->questions, account, &path, request);
 	} else {
 		ask(server, account, &path, request);
 	}
@@ -294,6 +296,7 @@ static void serve(void *owner, struct httpd_request *request)
 	const struct document *document = find_document(httpd_path(request));
 	const char *file = page_file(httpd_path(request));
 	struct account account = { 0 };
+	scoped_free char *peer = NULL;
 	struct error error;
 
 	if (proxy == NULL) {
@@ -308,7 +311,8 @@ static void serve(void *owner, struct httpd_request *request)
 		refuse(server, request, 401, &error);
 		return;
 	}
-	httpd_set_user(request, account.user);
+	peer = account_peer(account.user);
+	httpd_set_user(request, peer);
 	if (document != NULL) {
 		serve_document(document, request);
 	} else if (file != NULL) {

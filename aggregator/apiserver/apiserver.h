@@ -4,7 +4,11 @@
  * kube-apiserver sends the requests of users here, as its front proxy
  * (front_proxy.h). A request without the proxy's certificate is refused.
  * Discovery, OpenAPI, the version and the page are open to every user, also
- * before the database is open. For objects a SubjectAccessReview decides. */
+ * before the database is open. For objects a SubjectAccessReview decides.
+ *
+ * All requests come from kube-apiserver's address, so they count for peers of
+ * users (account_peer()). Those for objects and questions take places of
+ * httpd_take_place(); the rest is answered at once. */
 #pragma once
 
 #include "aggregator/http/context.h"

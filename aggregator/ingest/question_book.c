@@ -14,7 +14,8 @@ void question_book_init(struct question_book *book, uint64_t first_id,
 	*book = (struct question_book){ .next_id = first_id,
 		.kinds = QUESTION_KINDS,
 		.share.limits = { .max = QUESTIONS_OPEN_MAX,
-			.flow_max = QUESTIONS_USER_MAX },
+			.flow_max = QUESTIONS_PEER_MAX,
+			.reserve = QUESTIONS_RESERVE },
 		.is_gone = is_gone };
 }
 
@@ -79,14 +80,15 @@ static int check_room(struct question_book *book,
 	switch (fair_share_check(&book->share, request, &victim)) {
 	case -EUSERS:
 		return error_set(err, -EUSERS,
-			"%d questions of this user are open already; ask again "
-			"when one is answered",
-			QUESTIONS_USER_MAX);
+			"%d questions of this user, or of the service accounts "
+			"of this namespace, are open already; ask again when "
+			"one is answered",
+			QUESTIONS_PEER_MAX);
 	case -EBUSY:
 		return error_set(err, -EBUSY,
-			"%d questions are open already; ask again in a few "
+			"%zu questions are open already; ask again in a few "
 			"seconds",
-			QUESTIONS_OPEN_MAX);
+			book->count);
 	default:
 		return 0;
 	}
@@ -125,8 +127,9 @@ int question_book_ask(struct question_book *book, const struct asked *asked,
 	question_done done, void *owner, uint64_t now_us, struct error *err)
 {
 	const struct seat_request request = {
-		.flow = hash_text(HASH_SEED, asked->user),
+		.flow = hash_text(HASH_SEED, asked->peer),
 		.size = 1,
+		.is_reserved = asked->is_reserved,
 		.state = SEAT_FIXED,
 	};
 	int r = check_asked(book, asked, now_us, err);
@@ -146,7 +149,9 @@ int question_book_ask(struct question_book *book, const struct asked *asked,
 		.seat = fair_share_add(&book->share, &request),
 		.done = done,
 		.owner = owner,
-		.due_us = now_us + QUESTION_DEADLINE_US,
+		.is_reserved = asked->is_reserved,
+		.due_us = (asked->since_us == 0 ? now_us : asked->since_us) +
+			QUESTION_DEADLINE_US,
 		.answer = BUFFER_MAX(ANSWER_BODY_MAX),
 	};
 	(void)snprintf(open->question.namespace,
@@ -225,11 +230,27 @@ bool question_book_wait(struct question_book *book,
 	return is_taken;
 }
 
+/* How many questions the term may get now, for any of them, or without the
+ * reserve. */
+static size_t room_of(const struct question_book *book, uint64_t term,
+	bool is_reserved)
+{
+	size_t room =
+		QUESTIONS_HELD_MAX - (is_reserved ? 0 : QUESTIONS_HELD_RESERVE);
+
+	for (size_t i = 0; i < book->count && room > 0; i++) {
+		room -= book->open[i].holder == term;
+	}
+	return room;
+}
+
 /* When the question may go to the scheduler that sent this. */
-static uint64_t free_us(const struct open_question *open,
+static uint64_t free_us(const struct question_book *book,
+	const struct open_question *open,
 	const struct question_request *request)
 {
-	if (!question_kinds_have(request->kinds, open->question.kind)) {
+	if (!question_kinds_have(request->kinds, open->question.kind) ||
+		room_of(book, request->term, open->is_reserved) == 0) {
 		return UINT64_MAX;
 	}
 	if (open->holder == 0) {
@@ -243,12 +264,18 @@ static uint64_t free_us(const struct open_question *open,
 static struct open_question *find_free(struct question_book *book,
 	const struct question_request *request, uint64_t now_us)
 {
+	struct open_question *first = NULL;
+
 	for (size_t i = 0; i < book->count; i++) {
-		if (free_us(&book->open[i], request) <= now_us) {
-			return &book->open[i];
+		struct open_question *open = &book->open[i];
+
+		if (free_us(book, open, request) <= now_us &&
+			(first == NULL ||
+				(open->is_reserved && !first->is_reserved))) {
+			first = open;
 		}
 	}
-	return NULL;
+	return first;
 }
 
 static void give(struct open_question *open, uint64_t term, uint64_t now_us)
@@ -371,16 +398,21 @@ bool question_book_answer(struct question_book *book,
 bool question_book_expire(struct question_book *book, uint64_t now_us,
 	struct ended_question *out)
 {
-	if (book->count == 0 || book->open[0].due_us > now_us) {
+	size_t i = 0;
+
+	while (i < book->count && book->open[i].due_us > now_us) {
+		i++;
+	}
+	if (i == book->count) {
 		return false;
 	}
-	buffer_clear(&book->open[0].answer);
-	buffer_text(&book->open[0].answer,
+	buffer_clear(&book->open[i].answer);
+	buffer_text(&book->open[i].answer,
 		question_book_has_leader(book, now_us)
 			? "the scheduler did not answer in time; ask again "
 			  "later"
 			: "no scheduler leads now; ask again in a few seconds");
-	end(book, 0, 503, out);
+	end(book, i, 503, out);
 	return true;
 }
 
@@ -400,8 +432,8 @@ uint64_t question_book_wait_us(const struct question_book *book,
 {
 	uint64_t soonest = UINT64_MAX;
 
-	if (book->count > 0) {
-		note_sooner(&soonest, book->open[0].due_us, now_us);
+	for (size_t i = 0; i < book->count; i++) {
+		note_sooner(&soonest, book->open[i].due_us, now_us);
 	}
 	for (size_t i = 0; i < book->waiting_count; i++) {
 		const struct waiting_request *waiting = &book->waiting[i];
@@ -410,7 +442,7 @@ uint64_t question_book_wait_us(const struct question_book *book,
 			now_us);
 		for (size_t k = 0; k < book->count; k++) {
 			note_sooner(&soonest,
-				free_us(&book->open[k], &waiting->request),
+				free_us(book, &book->open[k], &waiting->request),
 				now_us);
 		}
 	}

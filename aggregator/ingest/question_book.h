@@ -9,7 +9,11 @@
  * - the term gives it back, or does not answer for QUESTION_LOST_US while
  *   another scheduler asks: the first may have died.
  * The first full answer counts. A question ends with 503 at its deadline. A
- * scheduler gets no question of a kind that it does not know. */
+ * scheduler gets no question of a kind that it does not know.
+ *
+ * A peer has QUESTIONS_PEER_MAX open questions. Some places, here and at each
+ * scheduler, are reserved: for those who see the cluster as a whole, and for
+ * what many share. Their questions go first. */
 #pragma once
 
 #include "lib/buffer.h"
@@ -23,8 +27,10 @@
 
 enum {
 	QUESTIONS_OPEN_MAX = 32,
-	QUESTIONS_USER_MAX = 4,	   /* open ones of a user */
-	QUESTIONS_WAITING_MAX = 8, /* requests */
+	QUESTIONS_RESERVE = 8,	    /* of these */
+	QUESTIONS_PEER_MAX = 4,	    /* open ones of a peer */
+	QUESTIONS_HELD_RESERVE = 1, /* of those that a scheduler holds */
+	QUESTIONS_WAITING_MAX = 8,   /* requests */
 };
 #define QUESTION_HOLD_US UINT64_C(10000000)
 #define QUESTION_LOST_US UINT64_C(5000000)
@@ -43,12 +49,15 @@ struct asked {
 	bool is_visible;       /* the user may list the VMs of all namespaces */
 	const char *body;
 	size_t len;
-	const char *user;
+	const char *peer; /* see account_peer() */
+	bool is_reserved;
+	uint64_t since_us; /* when it was asked first; 0: now */
 };
 
 struct open_question {
 	struct question question;
-	struct seat *seat; /* its user's */
+	struct seat *seat; /* its peer's */
+	bool is_reserved;
 	question_done done;
 	void *owner;
 	uint64_t due_us;
@@ -71,7 +80,7 @@ struct question_book {
 	size_t count;
 	struct waiting_request waiting[QUESTIONS_WAITING_MAX]; /* the same */
 	size_t waiting_count;
-	struct fair_share share; /* of users in the open questions */
+	struct fair_share share; /* of peers in the open questions */
 	uint64_t next_id;
 	uint64_t seen_us; /* when a scheduler was heard of last */
 	bool has_seen;
@@ -97,7 +106,7 @@ const struct rebalance_state *question_book_rebalance(
 	const struct question_book *book, uint64_t now_us);
 
 /* -EHOSTUNREACH: no scheduler leads, or it does not know the kind; -EBUSY: too
- * many questions are open; -EUSERS: too many of this user; -EMSGSIZE: the body
+ * many questions are open; -EUSERS: too many of this peer; -EMSGSIZE: the body
  * is too long; -EINVAL: the namespace's name is. */
 must_check int question_book_ask(struct question_book *book,
 	const struct asked *asked, question_done done, void *owner,

@@ -20,7 +20,7 @@ void questions_free(
  * QUESTION_DEADLINE_US. done may ask and cancel.
  * On failure done is not called, and err says in words why. -EHOSTUNREACH: no
  * scheduler leads, or it does not know the kind (503); -EBUSY: too many
- * questions are open (503); -EUSERS: too many of this user (429); -EMSGSIZE:
+ * questions are open (503); -EUSERS: too many of this peer (429); -EMSGSIZE:
  * the body is too long (413); -EINVAL: the namespace's name is (400). */
 must_check int questions_ask(struct questions *questions,
 	const struct asked *asked, question_done done, void *owner,

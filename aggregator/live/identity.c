@@ -10,6 +10,7 @@
 struct identities {
 	struct map by_uid;			/* -> struct identity_ref */
 	size_t known, placed, unsaved, removed; /* placed: with a node */
+	bool is_complete;
 };
 
 /* Each report and each snapshot asks for thousands, and none is in the CPU's
@@ -317,6 +318,34 @@ void identities_unsave(struct identities *identities)
 		entry->is_saved = !entry->is_known || !entry->has_node;
 	}
 	identities->unsaved = identities->placed;
+}
+
+void identities_set_complete(struct identities *identities)
+{
+	identities->is_complete = true;
+}
+
+bool identities_are_complete(const struct identities *identities)
+{
+	return identities != NULL && identities->is_complete;
+}
+
+bool identities_have_vm(const struct identities *identities,
+	const char *namespace, const char *name)
+{
+	size_t at = 0;
+	void *value;
+
+	while (map_next(&identities->by_uid, &at, NULL, &value)) {
+		const struct identity_ref *entry = value;
+
+		if (entry->is_known && !entry->is_removed &&
+			strcmp(entry->identity.name, name) == 0 &&
+			strcmp(entry->identity.namespace, namespace) == 0) {
+			return true;
+		}
+	}
+	return false;
 }
 
 size_t identities_count(const struct identities *identities)

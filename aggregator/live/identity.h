@@ -71,6 +71,14 @@ const char *identity_ref_node(const struct identity_ref *ref);
 const char *identities_node(const struct identities *identities,
 	const char *pod_uid);
 
+/* All pods that the API server has are known, from now on. */
+void identities_set_complete(struct identities *identities);
+bool identities_are_complete(const struct identities *identities); /* or NULL */
+
+/* A pod of this VM is known, with or without a node. Looks at all of them. */
+bool identities_have_vm(const struct identities *identities,
+	const char *namespace, const char *name);
+
 size_t identities_count(const struct identities *identities);
 
 /* The same with those that are held and not known, or wait to be saved. */

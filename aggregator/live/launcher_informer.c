@@ -76,6 +76,7 @@ static void on_synced(void *owner)
 {
 	struct launcher_informer *informer = owner;
 
+	identities_set_complete(informer->identities);
 	log_info("VM pod cache synced",
 		log_int("pods",
 			(int64_t)identities_count(informer->identities)),

@@ -311,7 +311,7 @@ class Outlooks(ApiCase):
                          ("cold", False))
         self.assertIn("its use is not known yet", one["reason"])
         none = "namespaces/shop/vmloads/none"
-        self.assertIn("the scheduler knows no VM shop/none", self.refused(
+        self.assertIn('vmloads.load.plimsoll.io "none" not found', self.refused(
             "viewer", "get", "--raw", f"{GROUP}/{none}/outlook"))
         eventually("an admin sees another", lambda: known(
             "admin", "namespaces/bank/vmloads/safe"))

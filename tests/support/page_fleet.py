@@ -206,3 +206,24 @@ class SchedulerPeer:
     def close(self):
         """The thread ends with its next reply."""
         self.stopping.set()
+
+
+class SilentScheduler(SchedulerPeer):
+    """Leads, takes questions and answers none. held: the ids of the last
+    ones, as many as a scheduler may hold; taken: the number of all."""
+
+    HELD = 4  # QUESTIONS_HELD_MAX of proto/question.h
+
+    def __init__(self, url):
+        self.held, self.taken = [], 0
+        super().__init__(url, None)
+
+    def answer_all(self, asks, tells):
+        while not self.stopping.is_set():
+            reply = asks.request((PARK, pack(
+                (1, self.term), *((2, number) for number in self.held),
+                (3, self.mode), (4, self.why), (5, KINDS))))
+            question = fields(reply[7][0]) if 7 in reply else {}
+            if 1 in question:
+                self.held = [*self.held, question[1][0]][-self.HELD:]
+                self.taken += 1

@@ -4,6 +4,7 @@ several clients."""
 import contextlib
 import json
 import pathlib
+import select
 import socket
 import sys
 import time
@@ -15,6 +16,7 @@ from half_sent import Upload, push_all  # noqa: E402
 from harness import (BIN, IS_SANITIZED, PATIENCE_S, Aggregator,  # noqa: E402
                      Driver, Folder, Machine, Program, agent, eventually,
                      kubeconfig, launcher)
+from page_fleet import SilentScheduler  # noqa: E402
 
 UPLOADS = 144
 # Allowed: 16 MiB of bodies (HTTPD_BODIES_MAX) and 32 KiB for each connection.
@@ -222,6 +224,46 @@ class SlowReaders(PeersCase):
             self.assertIn(b"HTTP/1.1 ", plugs[-1].recv(9))
         for path in ("/v1/nodes", "/metrics", "/v1/vms"):
             self.assertEqual(ask(self.port, HONEST, "GET", path)[0], 200)
+
+
+class Waits(PeersCase):
+    API = "/apis/load.plimsoll.io/v1alpha1"
+    REQUESTS = 40
+    OF_PEER = 16  # HTTPD_PLACES_OF_PEER / HTTPD_PLACES_OF_WAIT
+
+    def test_requests_that_wait_are_counted_for_each_client(self):
+        aggregator = self.start_aggregator()
+        scheduler = SilentScheduler(aggregator.url)
+        self.addCleanup(scheduler.close)
+        eventually("a scheduler leads", lambda: json.loads(ask(
+            self.port, HONEST, "GET", f"{self.API}/status/plimsoll")[1])[
+                "status"]["scheduler"]["isConnected"])
+        plugs = []
+        self.addCleanup(lambda: [plug.close() for plug in plugs])
+        for n in range(self.REQUESTS):
+            plugs.append(connect(self.port, STRANGER))
+            plugs[-1].sendall(request(
+                "GET", f"{self.API}/namespaces/shop/vmloads/vm-{n}/outlook",
+                "Connection: close"))
+        eventually("all but a few are answered", lambda: len(
+            select.select(plugs, [], [], 0)[0]) >= (
+                self.REQUESTS - self.OF_PEER))
+        refused = []
+        for plug in select.select(plugs, [], [], 0)[0]:
+            head = plug.recv(65536)
+            if b" 429 " in head:
+                refused.append(head)
+        self.assertGreater(len(refused), 0)
+        for head in refused:
+            self.assertIn(b"\r\nRetry-After: 1\r\n", head)
+            self.assertIn(b"TooManyRequests", head)
+        # Others have places, also for requests that wait.
+        for path in ("/nodeloads", "/vmloads", "/status/plimsoll"):
+            self.assertEqual(
+                ask(self.port, HONEST, "GET", self.API + path)[0], 200)
+        self.assertEqual(ask(
+            self.port, HONEST, "GET",
+            f"{self.API}/nodeloads?after=7&timeoutSeconds=1")[0], 200)
 
 
 class IdleConnections(PeersCase):

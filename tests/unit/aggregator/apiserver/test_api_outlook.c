@@ -5,7 +5,7 @@
 #include "aggregator/ingest/questions.h"
 #include "lib/memory.h"
 #include "tests/support/cm.h"
-#include "tests/support/fake_clock.h"
+#include "tests/support/fake_timers.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,6 +14,7 @@
 enum { ASKED_MAX = 8, BODY_MAX = 512 };
 
 static struct scene {
+	uv_loop_t loop;
 	bool has_no_leader;
 	/* The questions that are open, the oldest first. */
 	struct {
@@ -43,6 +44,8 @@ int __wrap_questions_ask(struct questions *questions, const struct asked *asked,
 
 	(void)questions;
 	assert_int_equal(asked->kind, QUESTION_OUTLOOK);
+	/* Many share the answer. */
+	assert_true(asked->is_reserved);
 	scene.asked++;
 	if (scene.has_no_leader) {
 		return error_set(err, -EHOSTUNREACH, "no scheduler leads now");
@@ -97,7 +100,8 @@ static int setup(void **state)
 {
 	(void)state;
 	scene = (struct scene){ 0 };
-	scene.all = api_outlook_new(NULL);
+	assert_int_equal(uv_loop_init(&scene.loop), 0);
+	scene.all = api_outlook_new(&scene.loop, NULL);
 	return 0;
 }
 
@@ -106,6 +110,8 @@ static int teardown(void **state)
 	(void)state;
 	api_outlook_stop(scene.all);
 	api_outlook_free(scene.all);
+	(void)uv_run(&scene.loop, UV_RUN_DEFAULT);
+	assert_int_equal(uv_loop_close(&scene.loop), 0);
 	return 0;
 }
 
@@ -260,6 +266,53 @@ static void there_is_one_status(void **state)
 	assert_int_equal(scene.asked, 0);
 }
 
+/* The scheduler answers nothing. */
+static void nobody_waits_longer_than_eleven_seconds(void **state)
+{
+	struct httpd_request requests[4], cluster;
+
+	(void)state;
+	want_vm(&requests[0], "a");
+	want_vm(&requests[1], "b");
+	fake_clock_move(OUTLOOK_WAIT_US - 1);
+	/* These wait for the first ones. */
+	want_vm(&requests[2], "c");
+	want_vm(&requests[3], "d");
+	want_cluster(&cluster);
+	(void)uv_run(&scene.loop, UV_RUN_NOWAIT);
+	assert_int_equal(requests[0].replies, 0);
+	fake_clock_move(500000);
+	(void)uv_run(&scene.loop, UV_RUN_NOWAIT);
+	expect(&requests[0], 503, "no answer in time");
+	expect(&requests[1], 503, "no answer in time");
+	assert_int_equal(scene.cancelled, 2);
+	assert_int_equal(scene.asked, 5);
+	assert_int_equal(requests[2].replies, 0);
+	fake_clock_move(OUTLOOK_WAIT_US);
+	(void)uv_run(&scene.loop, UV_RUN_NOWAIT);
+	expect(&requests[2], 503, "no answer in time");
+	expect(&requests[3], 503, "no answer in time");
+	expect(&cluster, 503, "no answer in time");
+	assert_int_equal(scene.cancelled, 5);
+	/* Nothing is left to look at. */
+	assert_false(uv_loop_alive(&scene.loop));
+}
+
+/* Two are asked for, and the rest would wait for these. */
+static void a_wait_for_the_questions_of_others_counts(void **state)
+{
+	struct httpd_request requests[3];
+
+	(void)state;
+	want_vm(&requests[0], "a");
+	want_vm(&requests[1], "b");
+	want_vm(&requests[2], "c");
+	fake_clock_move(OUTLOOK_WAIT_US);
+	(void)uv_run(&scene.loop, UV_RUN_NOWAIT);
+	expect(&requests[2], 503, "no answer in time");
+	assert_int_equal(scene.asked, 2);
+}
+
 static void those_who_wait_are_told_of_the_end(void **state)
 {
 	struct httpd_request request, vm;
@@ -285,6 +338,8 @@ int main(void)
 		TEST(an_answer_that_is_no_status_is_not_passed_on),
 		TEST(a_vm_is_asked_for_by_its_name),
 		TEST(there_is_one_status),
+		TEST(nobody_waits_longer_than_eleven_seconds),
+		TEST(a_wait_for_the_questions_of_others_counts),
 		TEST(those_who_wait_are_told_of_the_end),
 	};
 

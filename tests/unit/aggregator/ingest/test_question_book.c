@@ -49,11 +49,15 @@ static int teardown(void **state)
 	return 0;
 }
 
-static int ask_as(struct question_book *book, const char *user,
+static int ask_as(struct question_book *book, const char *peer,
 	struct told *told, uint64_t now_us, struct error *err)
 {
-	const struct asked asked = { QUESTION_PLAN, "shop", true, "{}", 2,
-		user };
+	const struct asked asked = { .kind = QUESTION_PLAN,
+		.namespace = "shop",
+		.is_visible = true,
+		.body = "{}",
+		.len = 2,
+		.peer = peer };
 
 	return question_book_ask(book, &asked, on_done, told, now_us, err);
 }
@@ -149,21 +153,41 @@ static void a_parked_request_whose_connection_ended_is_no_leader(void **state)
 	assert_false(question_book_has_leader(book, 8 * SECOND));
 }
 
-static void a_user_has_four_questions_and_all_have_thirty_two(void **state)
+static int ask_reserved(struct question_book *book, const char *peer,
+	struct told *told, struct error *err)
+{
+	const struct asked asked = { .kind = QUESTION_PLAN,
+		.namespace = "shop",
+		.is_visible = true,
+		.body = "{}",
+		.len = 2,
+		.peer = peer,
+		.is_reserved = true };
+
+	return question_book_ask(book, &asked, on_done, told, 0, err);
+}
+
+static void a_peer_has_four_questions_and_all_have_thirty_two(void **state)
 {
 	struct question_book *book = *state;
 	struct told told = { 0 };
 	struct error err;
-	char user[] = "a";
+	char peer[] = "a";
 
 	assert_false(park(book, 0, 1, 0, 0));
-	for (int i = 0; i < QUESTIONS_OPEN_MAX; i++) {
-		*user = (char)('a' + i / QUESTIONS_USER_MAX);
-		assert_int_equal(ask_as(book, user, &told, 0, NULL), 0);
+	for (int i = 0; i < QUESTIONS_OPEN_MAX - QUESTIONS_RESERVE; i++) {
+		*peer = (char)('a' + i / QUESTIONS_PEER_MAX);
+		assert_int_equal(ask_as(book, peer, &told, 0, NULL), 0);
 	}
-	assert_int_equal(ask_as(book, user, &told, 0, &err), -EUSERS);
-	assert_non_null(strstr(err.text, "of this user are open"));
+	assert_int_equal(ask_as(book, peer, &told, 0, &err), -EUSERS);
+	assert_non_null(strstr(err.text, "4 questions of this user"));
 	assert_int_equal(ask_as(book, "other", &told, 0, &err), -EBUSY);
+	assert_non_null(strstr(err.text, "24 questions are open"));
+	for (int i = 0; i < QUESTIONS_RESERVE; i++) {
+		*peer = (char)('A' + i / QUESTIONS_PEER_MAX);
+		assert_int_equal(ask_reserved(book, peer, &told, NULL), 0);
+	}
+	assert_int_equal(ask_reserved(book, "other", &told, &err), -EBUSY);
 	assert_non_null(strstr(err.text, "32 questions are open"));
 	question_book_cancel(book, &told);
 	assert_int_equal(book->count, 0);
@@ -177,7 +201,7 @@ static void a_spec_that_is_too_long_is_refused(void **state)
 	struct asked asked = { .namespace = "shop",
 		.body = "",
 		.len = QUESTION_BODY_MAX + 1,
-		.user = "ann" };
+		.peer = "ann" };
 
 	assert_false(park(book, 0, 1, 0, 0));
 	assert_int_equal(
@@ -291,12 +315,73 @@ static void a_question_that_is_given_back_is_free(void **state)
 	assert_int_equal(book->open[0].holder, 2);
 }
 
+/* The term 1 parks again, and holds what it was given. */
+static void park_again(struct question_book *book)
+{
+	struct waiting_request waiting = { &handles[0], { .term = 1 }, 0, 0 };
+	struct waiting_request displaced;
+
+	for (size_t i = 0; i < book->count; i++) {
+		if (book->open[i].holder == 1) {
+			waiting.request.held[waiting.request.held_count++] =
+				book->open[i].question.id;
+		}
+	}
+	assert_false(question_book_wait(book, &waiting, 0, &displaced));
+}
+
+static void a_scheduler_keeps_a_place_for_reserved_questions(void **state)
+{
+	struct question_book *book = *state;
+	struct told told = { 0 };
+	bool is_wanted;
+
+	assert_false(park(book, 0, 1, 0, 0));
+	for (int i = 0; i < QUESTIONS_HELD_MAX; i++) {
+		ask(book, &told, 0);
+	}
+	for (uint64_t id = 100; id < 100 + QUESTIONS_HELD_MAX - 1; id++) {
+		assert_int_equal(given(book, 0, 0), id);
+		park_again(book);
+	}
+	assert_none_given(book, 0);
+	assert_true(question_book_wait_us(book, 0) > 0);
+	assert_int_equal(ask_reserved(book, "adm", &told, NULL), 0);
+	assert_int_equal(given(book, 0, 0), 104);
+	park_again(book);
+	/* An answer makes room, but for no more of the others. */
+	assert_true(answer(book,
+		(struct answer_part){ .id = 104, .term = 1, .status = 200 },
+		"a", &is_wanted));
+	assert_none_given(book, 0);
+	assert_true(answer(book,
+		(struct answer_part){ .id = 100, .term = 1, .status = 200 },
+		"a", &is_wanted));
+	assert_int_equal(given(book, 0, 0), 103);
+}
+
+static void reserved_questions_go_first(void **state)
+{
+	struct question_book *book = *state;
+	struct told told = { 0 };
+
+	assert_false(park(book, 0, 1, 0, 0));
+	ask(book, &told, 0);
+	assert_int_equal(ask_reserved(book, "adm", &told, NULL), 0);
+	assert_int_equal(ask_reserved(book, "adm", &told, NULL), 0);
+	assert_int_equal(given(book, 0, 0), 101);
+}
+
 /* A scheduler of an earlier version could not read it. */
 static void an_outlook_is_given_to_nobody_who_does_not_know_it(void **state)
 {
 	struct question_book *book = *state;
-	const struct asked outlook = { QUESTION_OUTLOOK, "", true, "{}", 2,
-		"ann" };
+	const struct asked outlook = { .kind = QUESTION_OUTLOOK,
+		.namespace = "",
+		.is_visible = true,
+		.body = "{}",
+		.len = 2,
+		.peer = "ann" };
 	struct waiting_request newer = { &handles[1],
 		{ .term = 2, .kinds = QUESTION_KINDS }, 0, 1 };
 	struct waiting_request displaced;
@@ -473,6 +558,33 @@ static void an_unanswered_question_ends_with_503(void **state)
 	buffer_fini(&ended.body);
 }
 
+static void the_time_before_it_was_open_counts(void **state)
+{
+	struct question_book *book = *state;
+	struct told told = { 0 };
+	const struct asked early = { .kind = QUESTION_PLAN,
+		.namespace = "shop",
+		.is_visible = true,
+		.body = "{}",
+		.len = 2,
+		.peer = "jim",
+		.since_us = 2 * SECOND };
+	struct ended_question ended;
+
+	assert_false(park(book, 0, 1, 0, 9 * SECOND));
+	ask(book, &told, 9 * SECOND);
+	assert_int_equal(question_book_ask(book, &early, on_done, &told,
+				 9 * SECOND, NULL),
+		0);
+	assert_int_equal(given(book, 0, 9 * SECOND), 100);
+	assert_int_equal(question_book_wait_us(book, 9 * SECOND), 8 * SECOND);
+	assert_false(question_book_expire(book, 17 * SECOND - 1, &ended));
+	assert_true(question_book_expire(book, 17 * SECOND, &ended));
+	assert_int_equal(book->count, 1);
+	assert_int_equal(book->open[0].question.id, 100);
+	buffer_fini(&ended.body);
+}
+
 static void an_owner_that_left_is_not_told(void **state)
 {
 	struct question_book *book = *state;
@@ -498,7 +610,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(without_a_leader_nobody_can_ask),
 		TEST(a_parked_request_whose_connection_ended_is_no_leader),
-		TEST(a_user_has_four_questions_and_all_have_thirty_two),
+		TEST(a_peer_has_four_questions_and_all_have_thirty_two),
 		TEST(a_spec_that_is_too_long_is_refused),
 		TEST(a_question_goes_to_the_parked_request_once),
 		TEST(a_request_without_a_question_ends_after_ten_seconds),
@@ -506,12 +618,15 @@ int main(void)
 		TEST(a_question_that_was_lost_on_the_way_is_given_again),
 		TEST(a_leader_that_died_leaves_its_question_to_the_next),
 		TEST(a_question_that_is_given_back_is_free),
+		TEST(a_scheduler_keeps_a_place_for_reserved_questions),
+		TEST(reserved_questions_go_first),
 		TEST(an_outlook_is_given_to_nobody_who_does_not_know_it),
 		TEST(the_newest_request_says_what_is_done_about_hot_nodes),
 		TEST(what_a_leader_told_is_forgotten_with_it),
 		TEST(an_answer_in_parts_ends_the_question_once),
 		TEST(parts_that_do_not_fit_together_are_no_answer),
 		TEST(an_unanswered_question_ends_with_503),
+		TEST(the_time_before_it_was_open_counts),
 		TEST(an_owner_that_left_is_not_told),
 	};
 

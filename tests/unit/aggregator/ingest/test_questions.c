@@ -119,8 +119,11 @@ static void on_done(void *owner, unsigned status, const char *body, size_t len)
 
 static void ask(struct fixture *f)
 {
-	const struct asked asked = { QUESTION_PLACEMENT, "shop", false,
-		"{\"vmName\":\"web\"}", 16, "ann" };
+	const struct asked asked = { .kind = QUESTION_PLACEMENT,
+		.namespace = "shop",
+		.body = "{\"vmName\":\"web\"}",
+		.len = 16,
+		.peer = "ann" };
 
 	assert_int_equal(questions_ask(f->questions, &asked, on_done, f, NULL),
 		0);
@@ -217,8 +220,11 @@ static void a_parked_scheduler_has_told_what_it_does(void **state)
 static void without_a_scheduler_nobody_can_ask(void **state)
 {
 	struct fixture *f = *state;
-	const struct asked asked = { QUESTION_PLAN, "shop", false, "{}", 2,
-		"ann" };
+	const struct asked asked = { .kind = QUESTION_PLAN,
+		.namespace = "shop",
+		.body = "{}",
+		.len = 2,
+		.peer = "ann" };
 	struct error err;
 
 	assert_false(questions_has_leader(f->questions));

@@ -288,6 +288,30 @@ static void a_held_pod_may_be_removed_before_it_is_saved(void **state)
 	identities_free(all);
 }
 
+static void knows_whether_a_vm_has_a_pod(void **state)
+{
+	struct identities *all = identities_new();
+
+	(void)state;
+	assert_false(identities_are_complete(NULL));
+	assert_false(identities_are_complete(all));
+	identities_set_complete(all);
+	assert_true(identities_are_complete(all));
+	assert_false(identities_have_vm(all, "ns", "a"));
+	identities_put(all, "p1", &(struct identity){ "ns", "a", "u", "" });
+	identities_put(all, "p2", &(struct identity){ "ns", "b", "u", "n1" });
+	identities_release(all, "p3", identities_hold(all, "p3"));
+	assert_true(identities_have_vm(all, "ns", "a"));
+	assert_true(identities_have_vm(all, "ns", "b"));
+	assert_false(identities_have_vm(all, "ns", "u"));
+	assert_false(identities_have_vm(all, "other", "a"));
+	identities_remove(all, "p1");
+	identities_remove(all, "p2"); /* waits to be saved */
+	assert_false(identities_have_vm(all, "ns", "a"));
+	assert_false(identities_have_vm(all, "ns", "b"));
+	identities_free(all);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -303,6 +327,7 @@ int main(void)
 		cmocka_unit_test(
 			texts_may_be_longer_or_shorter_than_those_before),
 		cmocka_unit_test(a_held_pod_may_be_removed_before_it_is_saved),
+		cmocka_unit_test(knows_whether_a_vm_has_a_pod),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
