@@ -12,7 +12,7 @@
 /* A response shorter than GZIP_MIN is not worth compressing. */
 enum { READ_BYTES = 64 << 10, GZIP_MIN = 4 << 10 };
 
-/* What is limited is free again when others have their answers. */
+/* Others have their answers soon, and there is room again. */
 static const char retry_after_s[] = "1";
 
 void httpd_header_set(struct httpd_request *request, const char *name,

@@ -34,7 +34,7 @@ struct mq_accept_limits {
 	int files; /* no connection has this descriptor, or a higher one */
 };
 
-/* What the process's limit of open files allows. */
+/* By the process's limit of open files. */
 struct mq_accept_limits mq_accept_limits(void);
 
 /* A connection. */

@@ -211,11 +211,11 @@ static void a_seat_twice_as_large_as_the_newcomer_gives_way(void **state)
 {
 	(void)state;
 	limit((struct fair_share_limits){ .max = 10 });
-	hold(0, "a", 5, START + 1);
+	hold(0, "a", 5, START);
 	hold(1, "b", 5, START);
 	assert_int_equal(victim("c", 3, START + 1), -1);
-	assert_int_equal(victim("c", 2, START + 1), 1);
-	/* What a peer holds already counts. */
+	assert_int_equal(victim("c", 2, START + 1), 0);
+	/* The seats of a peer count together. */
 	leave(1);
 	hold(1, "c", 1, START);
 	hold(2, "b", 4, START);

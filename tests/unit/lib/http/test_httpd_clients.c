@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 enum { CROWD = 4, PLUGS = 12, BYTES = 100, STREAMS = 2 };
-/* Of the bytes of bodies, and up to which a body may have them. */
+/* The reserve of the bytes of bodies is for bodies up to SMALL. */
 enum { RESERVE = 10, SMALL = 5 };
 
 #define SECOND UINT64_C(1000000)
