@@ -240,8 +240,11 @@ void mq_accept_open(uint16_t number, const struct mq_accept_limits *limits)
 
 static void forget_all(struct accepted_list *list)
 {
-	while (!TAILQ_EMPTY(list)) {
-		forget(TAILQ_FIRST(list));
+	struct mq_accepted *next;
+
+	for (struct mq_accepted *a = TAILQ_FIRST(list); a != NULL; a = next) {
+		next = TAILQ_NEXT(a, link);
+		forget(a);
 	}
 }
 
@@ -322,14 +325,13 @@ static void check(struct mq_accepted *accepted, uint64_t now_us)
 
 void mq_accept_check(uint16_t number, uint64_t now_us)
 {
+	struct mq_accepted *next;
 	struct port *port;
 
 	(void)pthread_mutex_lock(&mutex);
 	port = find_port(number);
-	for (struct mq_accepted *a = port == NULL
-			? NULL
-			: TAILQ_FIRST(&port->handshakes),
-				*next;
+	for (struct mq_accepted *a =
+			port == NULL ? NULL : TAILQ_FIRST(&port->handshakes);
 		a != NULL; a = next) {
 		next = TAILQ_NEXT(a, link);
 		check(a, now_us);

@@ -40,20 +40,21 @@ struct mq_accept_limits mq_accept_limits(void);
 /* A connection. */
 struct mq_accepted;
 
-/* Looks at connections to this port, in network order, from now on. */
-void mq_accept_open(uint16_t port, const struct mq_accept_limits *limits);
+/* Looks at connections to the port of this number, in network order, from now
+ * on. */
+void mq_accept_open(uint16_t number, const struct mq_accept_limits *limits);
 
 /* Forgets all of them. */
-void mq_accept_close(uint16_t port);
+void mq_accept_close(uint16_t number);
 
 /* The handshake with this peer has ended. NULL: no such connection. The caller
  * forgets it when it has ended, but not after mq_accept_close(). */
-struct mq_accepted *mq_accept_greeted(uint16_t port,
+struct mq_accepted *mq_accept_greeted(uint16_t number,
 	const struct mq_address *from);
 void mq_accept_forget(struct mq_accepted *accepted); /* NULL is fine */
 
 /* Ends handshakes that are overdue. To be called several times a second. */
-void mq_accept_check(uint16_t port, uint64_t now_us);
+void mq_accept_check(uint16_t number, uint64_t now_us);
 
 /* Why connections had no room since the last call; "": they had. */
-const char *mq_accept_last_error(uint16_t port);
+const char *mq_accept_last_error(uint16_t number);
