@@ -53,8 +53,9 @@ class Crowds(ApiCase):
     @staticmethod
     def answered(connections):
         """Those that have an answer, or were closed."""
-        return [one for one in connections if one.sock is None
-                or one.sock.fileno() < 0 or select.select([one.sock], [], [], 0)[0]]
+        return [one for one in connections
+                if one.sock is None or one.sock.fileno() < 0
+                or select.select([one.sock], [], [], 0)[0]]
 
     def statuses(self, connections):
         return [one.getresponse().status for one in connections]
