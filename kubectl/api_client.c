@@ -171,8 +171,8 @@ int api_client_show(struct api_client *client, const char *const *arguments,
 	return r;
 }
 
-/* Runs a request and parses what it answers, *len bytes. */
-static int ask(struct json_value **out, size_t *len, struct api_client *client,
+/* Runs a request and parses what it answers. */
+static int ask(struct json_value **out, struct api_client *client,
 	const struct call *call, const char *path, struct error *err)
 {
 	scoped_buffer struct buffer text = { 0 };
@@ -182,7 +182,6 @@ static int ask(struct json_value **out, size_t *len, struct api_client *client,
 		api_client_explain(client, path);
 		return r;
 	}
-	*len = text.len;
 	r = json_scan_parse_object(out, text.data == NULL ? "" : text.data,
 		text.len, err);
 	return r < 0 ? error_wrap(err, r, "the answer to %.160s", path) : 0;
@@ -193,9 +192,8 @@ int api_client_get(struct json_value **out, struct api_client *client,
 {
 	const char *const arguments[] = { "get", "--raw", path, NULL };
 	struct call call = { .arguments = arguments };
-	size_t len;
 
-	return ask(out, &len, client, &call, path, err);
+	return ask(out, client, &call, path, err);
 }
 
 int api_client_post(struct json_value **out, struct api_client *client,
@@ -204,9 +202,8 @@ int api_client_post(struct json_value **out, struct api_client *client,
 	const char *const arguments[] = { "create", "--raw", path, "-f", "-",
 		NULL };
 	struct call call = { .arguments = arguments, .input = body };
-	size_t len;
 
-	return ask(out, &len, client, &call, path, err);
+	return ask(out, client, &call, path, err);
 }
 
 static bool is_token_expired(const struct api_client *client)
@@ -229,20 +226,25 @@ static int get_page(struct listing *listing, const char *path, char **next,
 {
 	const char *const arguments[] = { "get", "--raw", path, NULL };
 	struct call call = { .arguments = arguments };
+	scoped_buffer struct buffer text = { 0 };
 	struct json_value *page = NULL;
 	const struct json_value *item;
 	const char *token;
-	size_t len = 0;
-	int r = ask(&page, &len, listing->client, &call, path, err);
+	int r = run(&text, listing->client, &call, err);
 
 	if (r < 0) {
+		api_client_explain(listing->client, path);
 		return r;
 	}
-	listing->bytes += len;
+	listing->bytes += text.len;
 	if (listing->bytes > API_CLIENT_LIST_MAX) {
-		json_value_free(page);
 		return error_set(err, -EFBIG, "a list of more than %d MiB",
 			API_CLIENT_LIST_MAX >> 20);
+	}
+	r = json_scan_parse_object(&page, text.data == NULL ? "" : text.data,
+		text.len, err);
+	if (r < 0) {
+		return error_wrap(err, r, "the answer to %.160s", path);
 	}
 	for (item = json_value_first(json_value_get(page, "items"));
 		item != NULL; item = json_value_next(item)) {

@@ -144,7 +144,7 @@ void wire_pack_report(struct buffer *out, const struct report *report);
 must_check int wire_unpack_report(struct report *out, const uint8_t *bytes,
 	size_t len, struct error *err);
 
-/* Bytes that a packed report, or another field, of len bytes adds to a batch. */
+/* Bytes that a packed report or another field of len bytes adds to a batch. */
 size_t wire_batched_size(size_t len);
 
 /* The version of protobuf-c that the program runs with. */

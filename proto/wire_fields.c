@@ -189,7 +189,7 @@ int wire_get_optional_name(char *out, size_t size, const char *text,
 	return text == NULL ? 0 : wire_get_name(out, size, text, what, err);
 }
 
-/* Of most messages, nearly always. */
+/* The first block holds nearly every message. */
 enum { ARENA_BYTES = 16 << 10 };
 
 static void *budget_alloc(void *data, size_t size)
