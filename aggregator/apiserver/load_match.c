@@ -1,6 +1,5 @@
 #include "aggregator/apiserver/load_match.h"
 
-#include "aggregator/apiserver/heat.h"
 #include "aggregator/apiserver/load_objects.h"
 #include "aggregator/live/live.h"
 #include "lib/clock.h"
