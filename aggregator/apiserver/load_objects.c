@@ -220,7 +220,7 @@ void vm_object_add(struct vm_object *object, const struct live_node *node,
 	pod->age_seconds = (double)age_us / 1e6;
 }
 
-/* Of the known ones: the sum of amounts, the larger of shares. */
+/* The sum of amounts that are known, and the larger of shares. */
 static double join_GAUGE(double a, double b)
 {
 	return isnan(a) ? b : isnan(b) ? a : a + b;

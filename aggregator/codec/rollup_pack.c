@@ -12,7 +12,7 @@
 enum { VERSION = 1, BYTES_MAX = 32 << 20 };
 enum { COLUMNS_MAX = 2 + 3 * ROLLUP_FIELDS, SERIES_MAX = 1 << 20 };
 
-/* Of ROLLUP_NODE_FIELDS. */
+/* The units of ROLLUP_NODE_FIELDS. */
 #define UNIT_CORES 0.001
 #define UNIT_SHARE 0.0001
 #define UNIT_BYTES 4096

@@ -2,8 +2,8 @@
  * for them. Pure: time is an argument, and a request is a pointer that the
  * caller gets back.
  *
- * A question goes to a waiting request, the newest one first. It belongs to that
- * scheduler's term, until
+ * A question goes to a waiting request, the newest one first. It belongs to
+ * that scheduler's term, until
  * - the term answers it;
  * - the term asks again and does not hold it: the question was lost;
  * - the term gives it back, or does not answer for QUESTION_LOST_US while

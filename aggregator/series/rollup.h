@@ -14,11 +14,12 @@
 #include "proto/report.h"
 
 /* X(group, field, unit, parts): figures of a node. Their names are those of
- * proto/load_fields.h. unit is CORES, SHARE or BYTES: codec/rollup_pack.c rounds
- * by it. parts of a report are those of enum schema_part (codec/report_schema.h)
- * that the figure is computed from. Used cores are clamped to those online.
- * Contention is that of the pods, or the node's pressure above a share of used
- * cores. The order is part of the stored format: add new fields at the end. */
+ * proto/load_fields.h. unit is CORES, SHARE or BYTES: codec/rollup_pack.c
+ * rounds by it. parts are those of a report that the figure is computed from,
+ * enum schema_part of codec/report_schema.h. Used cores are clamped to those
+ * online. Contention is that of the pods, or the node's pressure above a share
+ * of used cores. The order is part of the stored format: add new fields at the
+ * end. */
 #define ROLLUP_NODE_FIELDS(X)                                                  \
 	X(cpu, cores, CORES, SCHEMA_CPU)                                       \
 	X(cpu, used_cores, CORES, SCHEMA_CPU)                                  \

@@ -1,4 +1,4 @@
-/* What the store counts and measures, for /metrics and the status. */
+/* Counts and times of the store, for /metrics and the status. */
 #pragma once
 
 #include "aggregator/store/store.h"

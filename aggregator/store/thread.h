@@ -124,8 +124,9 @@ void store_batch_entry(struct store_batch *batch, struct batch_entry entry);
 must_check int store_submit(struct store *store, const struct store_job *job,
 	struct error *err);
 
-/* The threads; the argument is the store. The writer opens the database, and the
- * reader runs queries. The checker starts only if the database was not closed
+/* The threads; the argument is the store. The writer opens the database,
+ * commits batches in groups and runs maintenance between them. The reader runs
+ * queries; it starts after that. The checker starts only if the database was not closed
  * cleanly the last time: it reads the whole file once and looks for damage. */
 void writer_run(void *argument);
 void reader_run(void *argument);
