@@ -126,8 +126,9 @@ must_check int store_submit(struct store *store, const struct store_job *job,
 
 /* The threads; the argument is the store. The writer opens the database,
  * commits batches in groups and runs maintenance between them. The reader runs
- * queries; it starts after that. The checker starts only if the database was not closed
- * cleanly the last time: it reads the whole file once and looks for damage. */
+ * queries; it starts once the database is open. The checker starts only if the
+ * database was not closed cleanly the last time: it reads the whole file once
+ * and looks for damage. */
 void writer_run(void *argument);
 void reader_run(void *argument);
 void checker_run(void *argument);
