@@ -66,8 +66,9 @@ WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
 # make release gives its own: the version of the release without a v.
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
-CPPFLAGS = $(IN_SYSROOT) -D_GNU_SOURCE -I. -isystem $(GEN) \
-	$(shell $(PKG_CONFIG) --cflags $(PKGS)) \
+# Asked once, and only if something is compiled: the packages may be missing.
+PKG_FLAGS = $(eval PKG_FLAGS := $$(shell $(PKG_CONFIG) --cflags $(PKGS)))$(PKG_FLAGS)
+CPPFLAGS = $(IN_SYSROOT) -D_GNU_SOURCE -I. -isystem $(GEN) $(PKG_FLAGS) \
 	$(if $(SOURCE_DATE_EPOCH),-ffile-prefix-map=$(CURDIR)=.)
 CFLAGS_release = -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
 LDFLAGS_release = -pie -Wl,-z,relro,-z,now
@@ -102,8 +103,10 @@ objects = $(patsubst %.c,$(OUT)/%.o,$(wildcard $(1)/*.c $(1)/*/*.c)) \
 	$(if $(filter aggregator,$(1)),$(OUT)/gen/page_files.o)
 # The program whose headers a test includes: it links that one.
 program_of = $(firstword $(filter simulate,$(1)) $(1))
-room_of = $(call program_of,$(shell grep -ohE \
-	'"(agent|aggregator|scheduler|kubectl|simulate)/' $(1) | tr -d '"/'))
+INCLUDED := $(shell grep -oE '"(agent|aggregator|scheduler|kubectl|simulate)/' \
+	$(wildcard tests/*/*.c tests/*/*/*.c tests/*/*/*/*.c) | \
+	sed 's/:"\(.*\)\//:\1/' | uniq)
+room_of = $(call program_of,$(patsubst $(1):%,%,$(filter $(1):%,$(INCLUDED))))
 # The archive of a program, without its main, and of the one that it builds on. A
 # test links what it calls.
 archives_of = $(addsuffix /daemon.a,$(addprefix $(OUT)/,$(1) $(below_$(1))))
@@ -252,6 +255,7 @@ WRAP_test_issuer = timer_new timer_start timer_close
 WRAP_test_mq_unfinished = getsockopt mq_unfinished_check
 WRAP_test_mq = mq_unfinished_end
 WRAP_test_httpd = $(IDLE_CLIENTS)
+WRAP_test_httpd_faults = MHD_start_daemon
 WRAP_test_httpd_gzip = $(IDLE_CLIENTS)
 WRAP_test_httpd_linger = $(FAKE_TIMERS)
 WRAP_test_httpd_routes = $(IDLE_CLIENTS)
@@ -262,8 +266,8 @@ WRAP_test_httpd_trust = $(IDLE_CLIENTS)
 WRAP_test_http_auth = $(IDLE_CLIENTS)
 WRAP_test_api = $(IDLE_CLIENTS)
 WRAP_test_load_wait = $(IDLE_CLIENTS)
-WRAP_test_mq_tls = mq_file_end
-WRAP_test_tls_watch = log_write
+WRAP_test_mq_tls = mq_file_end mq_unfinished_check
+WRAP_test_tls_watch = log_write tls_load
 WRAP_test_mover = $(FAKE_TIMERS)
 WRAP_test_mover_pressure = $(WRAP_test_mover)
 WRAP_test_mover_choice = $(WRAP_test_mover)
@@ -287,7 +291,8 @@ WRAP_bench_cluster_copy = clock_monotonic_us
 WRAP_test_hour_scan = chunk_open chunk_close chunk_bytes
 WRAP_test_ingest = timer_start commit_interval_us sqlite3_busy_timeout
 WRAP_test_selector = strcmp id_list_search
-WRAP_test_store = sqlite3_busy_timeout
+WRAP_test_maintenance = log_write
+WRAP_test_store = sqlite3_busy_timeout sqlite3_step sqlite3_extended_errcode
 WRAP_test_sqlite_faults = sqlite3_step sqlite3_prepare_v3 sqlite3_exec \
 	sqlite3_extended_errcode sqlite3_errmsg
 WRAP_test_request_body = store_names_find
