@@ -40,10 +40,12 @@ import threading
 import time
 
 import second_chance
+from case_server import CaseServer
 
 CPUS = os.cpu_count() or 1
-# System tests mostly wait, so more of them run than there are CPUs.
-SYSTEM_WORKERS = 4 * CPUS
+# Tests mostly wait, so more of them run than there are CPUs.
+UNIT_WORKERS = 2 * CPUS
+SYSTEM_WORKERS = 6 * CPUS
 FOLDER_WORKERS = {"e2e": 2, "deploy": 2, "node": 1, "page": 2,
                   "kubevirt": 2, "descheduler": 1, "certmanager": 1}
 TIMEOUT_S = 1800  # a test that hangs; the busiest machine ends all others
@@ -55,8 +57,9 @@ RUN_CASE = SUPPORT / "run_case.py"
 
 
 class Job:
-    """A command that runs one or more tests. where: the build, for printing;
-    source: its file, if that is C code."""
+    """A command that runs one or more tests, or a list of a Python file and a
+    part of it. where: the build, for printing; source: its file, if that is C
+    code."""
 
     def __init__(self, name, command, count, where="", env=None, marks=(),
                  source=None):
@@ -213,8 +216,7 @@ def test_files(folder, names=()):
 
 
 def python_job(path, part, where="", env=None, marks=()):
-    return Job(f"{path} {part}".strip(),
-               [sys.executable, str(RUN_CASE), path, part], unittest_counts,
+    return Job(f"{path} {part}".strip(), [path, part], unittest_counts,
                where, env, marks)
 
 
@@ -233,8 +235,8 @@ def system_jobs(build, parts):
 class Runner:
     """Runs jobs and ends what is left of them."""
 
-    def __init__(self, tally):
-        self.tally = tally
+    def __init__(self, tally, cases):
+        self.tally, self.cases = tally, cases
         self.running = set()
         self.stopped = threading.Event()
 
@@ -259,10 +261,8 @@ class Runner:
         start = time.monotonic()
         with (tempfile.TemporaryFile() as output,
               sanitizer_reports() as reports):
-            process = subprocess.Popen(
-                job.command, env=job.env | reports.env | (env or {}),
-                stdout=output, stdin=subprocess.DEVNULL,
-                stderr=subprocess.STDOUT, start_new_session=True)
+            process = self.start(job, job.env | reports.env | (env or {}),
+                                 output)
             self.running.add(process)
             try:
                 code, note = process.wait(TIMEOUT_S), ""
@@ -276,6 +276,13 @@ class Runner:
             return None
         return Outcome(job, code or (1 if note else 0), ANSI.sub("", text)
                        + note, time.monotonic() - start)
+
+    def start(self, job, env, output):
+        if job.count is unittest_counts:
+            return self.cases.start(job.command, env, output)
+        return subprocess.Popen(
+            job.command, env=env, stdout=output, stdin=subprocess.DEVNULL,
+            stderr=subprocess.STDOUT, start_new_session=True)
 
     def end(self, process):
         """Kills the process group: a test that died leaves its programs."""
@@ -395,7 +402,7 @@ def run_builds(runner, builds, options):
     # A slow test that begins last would run alone at the end.
     system.sort(key=lambda job: "slow" not in job.marks)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for done in (pool.submit(runner.run_all, unit, CPUS),
+        for done in (pool.submit(runner.run_all, unit, UNIT_WORKERS),
                      pool.submit(runner.run_all, system, SYSTEM_WORKERS)):
             done.result()
     runner.run_again()
@@ -412,7 +419,8 @@ def main(arguments):
     names = [a for a in arguments if not a.startswith("--")]
     folder = next((f for f in FOLDER_WORKERS if f in options), None)
     tally = Tally(shows_all=folder == "node")
-    runner = Runner(tally)
+    cases = CaseServer()
+    runner = Runner(tally, cases)
     runner.end_on_signals()
     start = time.monotonic()
     with folder_in_memory():
@@ -421,6 +429,7 @@ def main(arguments):
             run_folder(runner, folder, names)
         else:
             run_builds(runner, names, options)
+    cases.close()
     tally.print_slowest()
     print(f"took {(time.monotonic() - start) / 60:.1f} minutes, "
           f"{cpu_minutes():.1f} of CPU")
