@@ -193,6 +193,7 @@ class AggregatorErrors(Errors):
         self.assertEqual(plug.recv(1), b"")
         self.assert_serves(aggregator)
 
+    @mark(slow="the log tells of connections each 5 s")
     def test_garbage_and_incomplete_http_requests(self):
         aggregator = self.start_aggregator()
         for port in aggregator.ports[1:]:
@@ -207,6 +208,7 @@ class AggregatorErrors(Errors):
                     f"http://127.0.0.1:{port}/nothing")[0], 404)
         self.assert_serves(aggregator)
 
+    @mark(slow="the log tells of connections each 5 s")
     def test_garbage_on_ports_with_tls(self):
         keys = self.folder.path / "keys"
         certs("new", keys)
@@ -350,6 +352,7 @@ class SchedulerErrors(Errors):
                 *client_flags(keys, "scheduler", other)),
             "certificate is not trusted")
 
+    @mark(slow="the log tells of connections each 5 s")
     def test_garbage_over_http(self):
         scheduler = self.start_scheduler()
         port = int(scheduler.wait_log(r"http=(\d+)").group(1))

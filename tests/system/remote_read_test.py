@@ -17,7 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from api_stand_in import ApiStandIn, pod_of_vm  # noqa: E402
 from engines import Prometheus, Victoria  # noqa: E402
-from harness import PATIENCE_S, Aggregator, Folder, eventually  # noqa: E402
+from harness import PATIENCE_S, Aggregator, Folder, eventually, mark  # noqa: E402
 from past_fleet import PastNode  # noqa: E402
 from protobuf import fields  # noqa: E402
 from wire_peer import WirePeer, pack  # noqa: E402
@@ -132,6 +132,7 @@ class Engines:
                                     (VM, VM_FIELDS))
                 for step in (10 * MINUTE, HOUR)]
 
+    @mark(slow="the engine shows hours")
     def test_a_lost_volume_loses_no_history_and_no_profile(self):
         before = self.ask_all()
         profile = self.answered(self.aggregator, VM)["profile"]

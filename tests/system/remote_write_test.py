@@ -118,6 +118,7 @@ class Base(unittest.TestCase):
 class Engines:
     """Tests that run with each engine."""
 
+    @mark(slow="thirty reports of each node are stored")
     def test_the_engine_gets_what_is_stored(self):
         engine = self.folder.add(self.engine(self.folder.path)).start()
         self.start(engine.write_url)
@@ -207,6 +208,7 @@ class WithFaults(Base):
         self.assertEqual(self.logged("remote write is failing"), 3)
         self.assertEqual(self.logged("remote write recovered"), 1)
 
+    @mark(slow="all that is stored is sent twice")
     def test_only_the_report_that_is_refused_is_dropped(self):
         self.refuse_all()
         self.start(self.engine.url)
@@ -239,6 +241,7 @@ class WithFaults(Base):
                                     expected.items()
                                     if ("mode", "user") in labels))
 
+    @mark(slow="twenty reports are stored")
     def test_an_engine_that_hangs_delays_no_report(self):
         released = threading.Event()
         self.addCleanup(released.set)

@@ -179,6 +179,7 @@ class Connections(TlsCase):
             aggregator, self.start_agent(aggregator.url, *self.flags()),
             "the connection was refused")
 
+    @mark(slow="an agent waits before it says hello again")
     def test_a_token_that_cannot_be_read_is_logged_and_read_again(self):
         aggregator = self.start_aggregator()
         token = self.folder.path / "token"

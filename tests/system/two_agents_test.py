@@ -104,6 +104,7 @@ class TwoAgents(unittest.TestCase):
             if any(a < at + 1.99 and at + 0.01 < b for a, b in near):
                 self.assertIn(at, known)
 
+    @mark(slow="the first reports for seconds")
     def test_the_younger_one_waits_and_takes_over_without_a_gap(self):
         begins = int(time.time())
         first = self.start_agent("first")
@@ -126,6 +127,7 @@ class TwoAgents(unittest.TestCase):
         self.assert_no_gap(begins)
         self.assert_takes_turns()
 
+    @mark(slow="connections end late after a kill")
     def test_a_killed_first_one_waits_for_the_second_when_it_returns(self):
         first = self.start_agent("first")
         self.await_stored(first)
