@@ -8,10 +8,13 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from flood import FloodCase, connect  # noqa: E402
-from harness import PATIENCE_S, Folder  # noqa: E402
+from harness import IS_SANITIZED, PATIENCE_S, Folder  # noqa: E402
 from secure import SecureAggregator, certs, client_flags  # noqa: E402
 
 IDLE, HALF = 1000, 200
+# A handshake is work for both sides, and more so with a sanitizer, for which
+# more connections than the listener holds are enough.
+SHAKEN = 250 if IS_SANITIZED else 1000
 
 
 class TlsCase(FloodCase):
@@ -45,9 +48,9 @@ class TlsCase(FloodCase):
 
 class TlsFloods(TlsCase):
     def shake_hands(self, flood, port, context):
-        """Opens IDLE connections that finish the handshake and stay silent."""
+        """Opens SHAKEN connections that finish the handshake and stay."""
         done = 0
-        for _ in range(IDLE):
+        for _ in range(SHAKEN):
             try:
                 plug = socket.create_connection(("127.0.0.1", port),
                                                 PATIENCE_S)
@@ -69,20 +72,20 @@ class TlsFloods(TlsCase):
         self.flood(lambda flood: flood.hold(
             self.aggregator.ports[0], IDLE, b"GET / HTTP/1.1\r\n\r\n"))
 
-    def test_1000_idle_tls_connections_to_the_message_port(self):
+    def test_idle_tls_connections_to_the_message_port(self):
         done = []
 
         def pour(flood):
             done.append(self.shake_hands(
                 flood, self.aggregator.ports[0], self.trust("agent")))
         self.flood(pour)
-        self.assertGreater(done[0], IDLE // 10)
+        self.assertGreater(done[0], SHAKEN // 10)
 
-    def test_1000_idle_tls_connections_over_https(self):
+    def test_idle_tls_connections_over_https(self):
         done = []
         self.flood(lambda flood: done.append(self.shake_hands(
             flood, self.aggregator.ports[1], self.trust())))
-        self.assertGreater(done[0], IDLE // 10)
+        self.assertGreater(done[0], SHAKEN // 10)
 
     def test_200_peers_over_tls_that_stop_in_the_middle_of_a_message(self):
         context = self.trust("agent")
