@@ -52,8 +52,8 @@ static struct queued_pod *unassume(struct binding_cycle *cycle, const char *uid)
 	struct pod *pod = cache_forget(cycle->options.cache, uid);
 
 	if (pod == NULL) {
-		/* The informer has seen the pod bound after all, or deleted. */
-		queue_remove(cycle->options.queue, uid);
+		/* The informer has seen the pod bound after all, or deleted,
+		 * and has taken it from the queue as well. */
 		return NULL;
 	}
 	reservations_resume(cycle->options.reservations, pod);

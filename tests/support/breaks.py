@@ -65,8 +65,11 @@ TARGET = r"\**[\w>.\-\[\]]+"
 STATEMENT = re.compile(
     rf"(?<=[;{{}}:])\s*\n\t+(?!_Static_assert)((\(void\))?{TARGET}\([^;{{}}]*\)"
     rf"|{TARGET} [+\-*/|&]?= [^;{{}}]*)(?=;)")
-# How much is allocated is not raised: more would do as well.
+# How much is allocated is not raised: more would do as well. That is the
+# argument of these calls, and the length of an array that is declared.
 ALLOCATION = re.compile(r"\bx(c|re)alloc(?=\()")
+ARRAY = re.compile(r"(?<=\n)\t+(?!return\b)\w+[\w *]*[ *]\w+(\[[^]\n]*\])+"
+                   r"(?=[;,]| =)")
 # People read the log, and no program does: these calls are not broken.
 LOG = re.compile(r"(?<=\t)log_\w+\([^;]*;")
 HEAD = re.compile(r"\b(?!__attribute__)(\w+)\(")
@@ -105,6 +108,7 @@ def changes(code, start, end):
         yield *match.span(), ""
     allocations = [(match.end(), closing(code, match.end()))
                    for match in found(ALLOCATION)]
+    allocations += [match.span() for match in found(ARRAY)]
     for match in found(NUMBER):
         value = int(match.group())
         if not any(a <= match.start() < b for a, b in allocations):

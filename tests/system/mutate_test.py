@@ -13,7 +13,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from breaks import breaks_of, draw  # noqa: E402
-from harness import ROOT  # noqa: E402
+from harness import ROOT, mark  # noqa: E402
 from mutate import Harmless, read_files  # noqa: E402
 
 USES_PROGRAMS = False
@@ -121,6 +121,13 @@ class Breaks(unittest.TestCase):
             f"char *x = xcalloc({arguments});" for arguments in (
                 "a - 1, g(3)", "a + 0, g(3)", "a + 1, g(2)")})
 
+    def test_an_array_is_not_declared_longer(self):
+        self.assertEqual(broken("char a[8];", "struct x *b[N + 1] = { 0 };"), {
+            "char a[7];", "struct x *b[N - 1] = { 0 };",
+            "struct x *b[N + 0] = { 0 };"})
+        self.assertIn("return a[2];", broken("return a[1];"))
+        self.assertIn("a[2] = 0;", broken("a[1] = 0;"))
+
     def test_a_declaration_is_not_removed(self):
         self.assertEqual(broken("struct x *x = g(a);"), set())
 
@@ -163,6 +170,7 @@ class Breaks(unittest.TestCase):
         self.assertEqual(len({line for line, _ in first[:30]}), 30)
 
 
+@mark(slow="each one builds programs")
 class Runs(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="plimsoll-")
