@@ -204,10 +204,10 @@ struct quantity quantity_add(struct quantity a, struct quantity b)
 
 int quantity_compare(struct quantity a, struct quantity b)
 {
-	if (a.units != b.units) {
-		return a.units > b.units ? 1 : -1;
-	}
-	return (a.nanos > b.nanos) - (a.nanos < b.nanos);
+	int by_units = (a.units > b.units) - (a.units < b.units);
+
+	return by_units != 0 ? by_units
+			     : (a.nanos > b.nanos) - (a.nanos < b.nanos);
 }
 
 struct quantity quantity_larger(struct quantity a, struct quantity b)

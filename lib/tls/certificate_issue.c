@@ -350,11 +350,8 @@ static int check_signed(const char *cert, mbedtls_x509_crt *authority,
 	uint32_t flags = 0;
 
 	mbedtls_x509_crt_init(&chain);
-	if (certificate_parse_chain(&chain, cert) != 0) {
-		return error_set(err, -EINVAL,
-			"the new certificate cannot be read");
-	}
-	if (chain.issuer_raw.len != authority->subject_raw.len ||
+	if (certificate_parse_chain(&chain, cert) != 0 ||
+		chain.issuer_raw.len != authority->subject_raw.len ||
 		memcmp(chain.issuer_raw.p, authority->subject_raw.p,
 			chain.issuer_raw.len) != 0) {
 		return error_set(err, -EINVAL,

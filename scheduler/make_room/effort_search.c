@@ -63,7 +63,7 @@ static void add_move(struct found_plan *found, const struct effort_search *from,
 	const struct node *source = input->cluster->nodes[step->source];
 	struct proposal *move = &found->moves[found->move_count++];
 
-	*move = (struct proposal){ .is_found = true };
+	*move = (struct proposal){ 0 };
 	move_words_for_room(&move->record,
 		&(struct move_words_room){
 			.vm = step->pod,

@@ -363,7 +363,6 @@ static struct pod *copy_of(struct pod *pod, const char *uid, const char *node)
 	copy->resource_version = xstrdup(pod->resource_version);
 	copy->scheduler_name = xstrdup(pod->scheduler_name);
 	copy->node_name = xstrdup(node);
-	copy->nominated_node = NULL;
 	copy->vmi_uid = xstrdup(pod->vmi_uid);
 	copy->vm_name = xstrdup(pod->vm_name);
 	copy->unsupported = NULL;
