@@ -279,7 +279,6 @@ WRAP_test_make_room_ends = $(WRAP_test_mover)
 WRAP_test_make_room_leaders = $(WRAP_test_mover)
 WRAP_test_make_room_plans = $(WRAP_test_mover)
 WRAP_test_make_room_search = $(WRAP_test_mover)
-WRAP_test_make_room_place = $(WRAP_test_mover)
 WRAP_test_moves = mover_new mover_actions planner_new room_report_new \
 	room_report_ask room_report_close question_client_tell \
 	room_report_forget

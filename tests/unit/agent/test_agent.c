@@ -159,6 +159,21 @@ static void fails_to_start_without_its_roots(void **state)
 	tree_fini(&tree);
 }
 
+static void fails_to_start_without_its_certificates(void **state)
+{
+	struct tree tree;
+	struct agent_config config;
+	struct error err = { 0 };
+
+	(void)state;
+	tree_make(&tree);
+	config = config_for(&tree, "tls+tcp://127.0.0.1:1");
+	config.credentials.tls.ca = "/nonexistent";
+	assert_int_equal(agent_program.run(&config, &err), -ENOENT);
+	assert_non_null(strstr(err.text, "/nonexistent"));
+	tree_fini(&tree);
+}
+
 static int quiet(void **state)
 {
 	(void)state;
@@ -171,6 +186,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reports_in_order_until_it_is_stopped),
 		cmocka_unit_test(fails_to_start_without_its_roots),
+		cmocka_unit_test(fails_to_start_without_its_certificates),
 	};
 
 	return cmocka_run_group_tests(tests, quiet, NULL);

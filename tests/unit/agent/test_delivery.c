@@ -339,6 +339,11 @@ static void the_wait_that_an_aggregator_asks_for_has_limits(void **state)
 		f->now_us + DELIVERY_WAIT_MIN_US);
 	f->now_us += DELIVERY_WAIT_MIN_US;
 	assert_true(next(f));
+	assert_int_equal(reply_wait(f, 2500), DELIVERY_WAITING);
+	assert_int_equal(delivery_waits_until_us(f->delivery),
+		f->now_us + 2500000);
+	f->now_us += 2500000;
+	assert_true(next(f));
 	assert_int_equal(reply_wait(f, UINT32_MAX), DELIVERY_WAITING);
 	assert_int_equal(delivery_waits_until_us(f->delivery),
 		f->now_us + DELIVERY_HELLO_REFUSED_US);
@@ -448,18 +453,12 @@ static void leave_an_old_report(const char *dir)
 	ring_free(ring);
 }
 
-static void sends_reports_of_an_earlier_boot_with_their_run_and_age(
-	void **state)
+static void open_old_spool(struct spool **out, const struct fixture *f,
+	char *dir)
 {
-	struct fixture *f = *state;
-	char dir[] = "/tmp/delivery-XXXXXX";
-	scoped_free char *lock = NULL;
-	struct delivery_options options = f->options;
-	const struct wire_request *sent = &f->request;
-
 	assert_non_null(mkdtemp(dir));
 	leave_an_old_report(dir);
-	assert_int_equal(spool_open(&options.spool,
+	assert_int_equal(spool_open(out,
 				 &(struct spool_options){ .dir = dir,
 					 .bytes_max = 8 << 20,
 					 .run_id = run_id,
@@ -467,6 +466,28 @@ static void sends_reports_of_an_earlier_boot_with_their_run_and_age(
 					 .consumers = 1 },
 				 NULL),
 		0);
+}
+
+/* All of its reports are stored. */
+static void remove_spool(struct spool *spool, const char *dir)
+{
+	scoped_free char *lock = xasprintf("%s/lock", dir);
+
+	spool_before_add(spool);
+	spool_close(spool);
+	assert_int_equal(unlink(lock), 0);
+	assert_int_equal(rmdir(dir), 0);
+}
+
+static void sends_reports_of_an_earlier_boot_with_their_run_and_age(
+	void **state)
+{
+	struct fixture *f = *state;
+	char dir[] = "/tmp/delivery-XXXXXX";
+	struct delivery_options options = f->options;
+	const struct wire_request *sent = &f->request;
+
+	open_old_spool(&options.spool, f, dir);
 	delivery_free(f->delivery);
 	f->delivery = delivery_new(&options);
 	welcome(f);
@@ -496,11 +517,39 @@ static void sends_reports_of_an_earlier_boot_with_their_run_and_age(
 	assert_int_equal(reply_ack(f, (struct ack){ .stored = true }),
 		DELIVERY_STORED);
 	assert_false(next(f));
-	spool_before_add(options.spool);
-	spool_close(options.spool);
-	lock = xasprintf("%s/lock", dir);
-	assert_int_equal(unlink(lock), 0);
-	assert_int_equal(rmdir(dir), 0);
+	remove_spool(options.spool, dir);
+}
+
+static void the_spool_has_its_turn_after_a_report_was_dropped(void **state)
+{
+	struct fixture *f = *state;
+	char dir[] = "/tmp/delivery-XXXXXX";
+	struct delivery_options options = f->options;
+	const struct wire_request *sent = &f->request;
+
+	open_old_spool(&options.spool, f, dir);
+	delivery_free(f->delivery);
+	f->delivery = delivery_new(&options);
+	welcome(f);
+	add_report(f);
+	for (int i = 1; i < DELIVERY_REFUSALS_MAX; i++) {
+		assert_true(next(f));
+		assert_int_equal(reply_refusal(f), DELIVERY_REFUSED);
+		f->now_us += DELIVERY_BATCH_REFUSED_US;
+	}
+	assert_true(next(f));
+	assert_memory_equal(sent->batch.run_id, run_id, sizeof(run_id));
+	add_report(f);
+	assert_int_equal(reply_refusal(f), DELIVERY_DROPPED);
+	assert_true(next(f));
+	assert_int_equal(sent->batch.run_id[0], 9);
+	assert_int_equal(reply_ack(f, (struct ack){ .stored = true }),
+		DELIVERY_STORED);
+	assert_true(next(f));
+	assert_int_equal(reply_ack(f, (struct ack){ .stored = true }),
+		DELIVERY_STORED);
+	assert_false(next(f));
+	remove_spool(options.spool, dir);
 }
 
 static void waits_after_a_refused_hello(void **state)
@@ -603,6 +652,7 @@ int main(void)
 		TEST(one_bad_report_costs_no_other_report),
 		TEST(resets_the_refusal_count_after_an_accepted_batch),
 		TEST(sends_reports_of_an_earlier_boot_with_their_run_and_age),
+		TEST(the_spool_has_its_turn_after_a_report_was_dropped),
 		TEST(waits_after_a_refused_hello),
 		TEST(sends_the_token_only_in_hello),
 		TEST(a_postponed_hello_is_due_after_ten_seconds),

@@ -23,6 +23,7 @@ static struct {
 	int inotify_errno;    /* 0: no failure */
 	int readdir_errno;    /* of the next call; 0: no failure */
 	int second_pod_errno; /* of its next openat; 0: no failure */
+	bool hides_types;     /* readdir() gives names alone */
 	bool hangs;	      /* opening "kvm" waits for the gate */
 } fault;
 
@@ -70,11 +71,17 @@ int __wrap_openat(int dir, const char *name, int flags, ...)
 
 struct dirent *__wrap_readdir(DIR *dir)
 {
+	struct dirent *entry;
+
 	if (fault.readdir_errno != 0) {
 		errno = take_errno(&fault.readdir_errno);
 		return NULL;
 	}
-	return __real_readdir(dir);
+	entry = __real_readdir(dir);
+	if (fault.hides_types && entry != NULL) {
+		entry->d_type = DT_UNKNOWN;
+	}
+	return entry;
 }
 
 int __wrap_inotify_init1(int flags)
@@ -201,6 +208,27 @@ static void finds_pods_periodically_without_watches(void **state)
 	pods_free(pods);
 }
 
+/* Some file systems do not say in a listing what is a folder. */
+static void finds_pods_without_types_in_listings(void **state)
+{
+	struct error err = { 0 };
+	struct pods *pods;
+	struct report report;
+
+	(void)state;
+	fault.hides_types = true;
+	tree_put(&tree, "cgroup.controllers", "cpu\n");
+	tree_dir(&tree, POD);
+	tree_put(&tree, SECOND_POD, "a file\n");
+	pods = pods_new(tree.fd);
+	report_init(&report);
+	pods_read(&report, pods, 1000, &err);
+	assert_int_equal(err.code, 0);
+	assert_int_equal(report.vm_count, 1);
+	report_fini(&report);
+	pods_free(pods);
+}
+
 /* One pod is known, a second one appears, and a call fails once. */
 static void expect_no_pod_lost(int *fault_errno)
 {
@@ -294,6 +322,7 @@ int main(void)
 		FAULT_TEST(reopens_the_file_of_a_removed_cgroup),
 		FAULT_TEST(omits_a_removed_cgroup_without_an_error),
 		FAULT_TEST(finds_pods_periodically_without_watches),
+		FAULT_TEST(finds_pods_without_types_in_listings),
 		FAULT_TEST(keeps_known_pods_and_repeats_a_failed_search),
 		FAULT_TEST(opens_a_pod_at_the_next_sample_after_a_failure),
 		FAULT_TEST(reports_a_device_whose_open_hangs_as_failed),

@@ -525,11 +525,11 @@ static void reads_back_columns_unchanged(void **state)
 	uint64_t values[300], back[300], seed = 11;
 
 	(void)state;
-	for (size_t round = 0; round < 2000; round++) {
+	for (size_t round = 0; round < 500; round++) {
 		scoped_buffer struct buffer out = BUFFER_MAX(1 << 16);
 		struct column_presence w = { 0 }, r = { 0 };
 		struct column_bytes in;
-		size_t count = 1 + random_pick(&seed, 300);
+		size_t count = random_pick(&seed, count_of(values) + 1);
 		unsigned int shift = random_pick(&seed, 64);
 		uint64_t factor = random_pick(&seed, 3) == 0 ? 4096 : 1;
 
@@ -546,7 +546,9 @@ static void reads_back_columns_unchanged(void **state)
 		assert_true(column_read(back, count, &r, &in));
 		assert_memory_equal(back, values, count * sizeof(back[0]));
 		assert_ptr_equal(in.at, in.end);
-		assert_skipped(values, count, &out);
+		if (count > 0) {
+			assert_skipped(values, count, &out);
+		}
 		column_presence_fini(&w);
 		column_presence_fini(&r);
 	}

@@ -483,6 +483,14 @@ static void a_history_that_cannot_wait_is_refused(void **state)
 	uv_sem_destroy(&jam.gate);
 }
 
+static void metrics_say_that_reports_are_stored(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_has(send_request(f, "GET", "/metrics", "*/*", 200),
+		"\nplimsoll_aggregator_storing 1\n");
+}
+
 /* Two reports 2 s apart, in which each figure differs. */
 static void add_full_node(struct fixture *f, const char *name)
 {
@@ -554,6 +562,7 @@ int main(void)
 		test(a_running_vm_without_stored_history_has_gaps_only),
 		test(rejects_bad_requests_with_a_reason),
 		test(a_history_that_cannot_wait_is_refused),
+		test(metrics_say_that_reports_are_stored),
 		test(the_answers_stay_as_they_are),
 	};
 

@@ -1,6 +1,26 @@
 #include "aggregator/store/maintenance.h"
 
+#include "lib/log.h"
 #include "tests/unit/aggregator/store/maintained.h"
+
+/* How often the log said that the time catches up. */
+static size_t pauses;
+
+void __wrap_log_write(enum log_level level, const char *file, int line,
+	const char *message, const struct log_field *fields);
+
+void __wrap_log_write(enum log_level level, const char *file, int line,
+	const char *message, const struct log_field *fields)
+{
+	(void)level;
+	(void)file;
+	(void)line;
+	if (strstr(message, "no reports were stored for a while") != NULL) {
+		pauses++;
+		assert_string_equal(fields[0].key, "now");
+		assert_string_not_equal(fields[0].text, fields[1].text);
+	}
+}
 
 /* Three days of a hundred reports each, packed. */
 static uint64_t add_days(struct fixture *f)
@@ -196,6 +216,20 @@ static void runs_without_reports_are_deleted(void **state)
 	maintained_fini(&m);
 }
 
+static void a_pause_of_days_is_logged_once(void **state)
+{
+	struct fixture *f = *state;
+	struct store_options options = keeps(1000 * hour_ms);
+	struct maintained m;
+
+	pauses = 0;
+	fixture_add_at(f, 1, f->now_ms - 3 * day_ms);
+	maintained_init(&m, f, &options);
+	maintained_run(&m, 30);
+	assert_int_equal(pauses, 1);
+	maintained_fini(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -209,6 +243,7 @@ int main(void)
 		fixture_test(the_first_start_with_a_clock_ahead_deletes_no_day),
 		fixture_test(runs_without_reports_are_deleted),
 		fixture_test(reports_dated_back_do_not_move_the_time),
+		fixture_test(a_pause_of_days_is_logged_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

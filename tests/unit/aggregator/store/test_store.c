@@ -8,10 +8,33 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
 STEADY("an acknowledged report is stored");
+
+/* SQLite finds damage when it inserts. */
+static _Atomic bool inserts_find_damage;
+static _Thread_local bool found_damage;
+
+int __real_sqlite3_step(struct sqlite3_stmt *statement);
+int __wrap_sqlite3_step(struct sqlite3_stmt *statement);
+int __real_sqlite3_extended_errcode(struct sqlite3 *db);
+int __wrap_sqlite3_extended_errcode(struct sqlite3 *db);
+
+int __wrap_sqlite3_step(struct sqlite3_stmt *statement)
+{
+	found_damage = atomic_load(&inserts_find_damage) &&
+		strncmp(sqlite3_sql(statement), "INSERT", 6) == 0;
+	return found_damage ? SQLITE_CORRUPT : __real_sqlite3_step(statement);
+}
+
+int __wrap_sqlite3_extended_errcode(struct sqlite3 *db)
+{
+	return found_damage ? SQLITE_CORRUPT
+			    : __real_sqlite3_extended_errcode(db);
+}
 
 static void returns_written_reports(void **state)
 {
@@ -428,6 +451,24 @@ static void stops_acknowledging_when_its_log_is_removed(void **state)
 	assert_int_equal(reports, 5);
 }
 
+static void damage_that_a_write_finds_sets_the_file_aside_at_the_next_start(
+	void **state)
+{
+	struct scratch *s = *state;
+	scoped_free char *aside = xasprintf("%s.damaged-1", s->db);
+	uint64_t ms = now_ms();
+
+	scratch_open(s, day_us);
+	assert_true(scratch_write(s, batch_of("n1", run_a, 1, 1, ms)));
+	atomic_store(&inserts_find_damage, true);
+	assert_false(scratch_write(s, batch_of("n1", run_a, 2, 1, ms + 1)));
+	atomic_store(&inserts_find_damage, false);
+	scratch_close(s);
+	scratch_open(s, day_us);
+	assert_int_equal(s->last_reports, 0);
+	assert_int_equal(unlink(aside), 0);
+}
+
 static void an_open_store_tells_the_size_of_its_database(void **state)
 {
 	struct scratch *s = *state;
@@ -481,6 +522,8 @@ int main(void)
 		scratch_test(limits_many_small_batches),
 		scratch_test(a_batch_that_cannot_be_stored_is_refused_alone),
 		scratch_test(stops_acknowledging_when_its_log_is_removed),
+		scratch_test(
+			damage_that_a_write_finds_sets_the_file_aside_at_the_next_start),
 		scratch_test(an_open_store_tells_the_size_of_its_database),
 		scratch_test(
 			a_store_that_did_not_open_has_no_size_and_maybe_no_limit),

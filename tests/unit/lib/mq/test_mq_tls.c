@@ -5,19 +5,25 @@
 #include "tests/support/certs.h"
 #include "tests/support/cm.h"
 #include "tests/support/fake_clock.h"
+#include "tests/unit/lib/mq/checks.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <gnutls/gnutls.h>
+#include <linux/sockios.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 /* A request may be on a connection that the server ends, and is lost then: the
  * next one is sent within PATIENCE_S. */
 enum { GIVE_UP_MS = PATIENCE_S * 1000 / 5 };
+
+/* The bytes of a request that a peer without nng sends. */
+enum { PEER_BYTES = 100 };
 
 /* The end of a connection comes later than the client asks for it. */
 enum { LATE_LOOKS = 10 };
@@ -55,8 +61,9 @@ struct fixture {
 	char url[64];
 	uint32_t pipe, first_pipe; /* of the last request */
 	size_t replies, lost;
-	size_t doomed; /* requests on a connection that the client ended */
-	size_t wanted; /* replies */
+	size_t doomed;	/* requests on a connection that the client ended */
+	size_t of_peer; /* requests of a peer without nng */
+	size_t wanted;	/* replies */
 	bool is_done, is_disconnected;
 	bool sends_at_once; /* the next request, in on_reply */
 	bool is_ending;	    /* no further request is sent */
@@ -93,6 +100,7 @@ static void serve(void *owner, struct mq_request *request, const uint8_t *bytes,
 	f->pipe = mq_request_pipe(request);
 	f->first_pipe = f->first_pipe == 0 ? f->pipe : f->first_pipe;
 	f->doomed += late_fd >= 0;
+	f->of_peer += len == PEER_BYTES;
 	mq_reply(request, bytes, len);
 }
 
@@ -468,6 +476,67 @@ static void a_handshake_of_before_ends_with_the_removed_authorities(
 	await_replies(f, 3);
 }
 
+/* The first `sent` bytes of a request with a body of len bytes. */
+static void peer_send(const struct peer *peer, size_t len, size_t sent)
+{
+	uint8_t bytes[12 + 4096] = { [8] = 0x80, [11] = 1 };
+	uint32_t length = htonl((uint32_t)len + 4);
+
+	assert_true(sent <= sizeof(bytes) - 12);
+	memcpy(bytes + 4, &length, sizeof(length));
+	assert_int_equal(gnutls_record_send(peer->session, bytes, 12 + sent),
+		12 + sent);
+}
+
+static bool is_peer_received(void *owner)
+{
+	const struct peer *peer = owner;
+	int waiting = 0;
+
+	assert_int_equal(ioctl(peer->fd, SIOCOUTQ, &waiting), 0);
+	return waiting == 0;
+}
+
+static bool is_peer_served(void *owner)
+{
+	const struct fixture *f = owner;
+
+	return f->of_peer >= f->wanted;
+}
+
+static void peer_send_requests(const struct peer *peer, struct fixture *f,
+	size_t count)
+{
+	f->wanted = f->of_peer + count;
+	for (size_t i = 0; i < count; i++) {
+		peer_send(peer, PEER_BYTES, PEER_BYTES);
+	}
+	run_until_true(&f->loop, is_peer_served, f);
+	f->wanted = 0;
+}
+
+/* The bytes that TLS adds are estimated: what many requests did not need is no
+ * room for one that stops. */
+static void a_peer_that_stops_after_many_requests_is_disconnected(void **state)
+{
+	struct fixture *f = *state;
+	struct peer peer;
+
+	peer_connect(&peer, f);
+	peer_handshake(&peer);
+	peer_send_requests(&peer, f, 1);
+	await_check(&f->loop);
+	await_check(&f->loop);
+	peer_send_requests(&peer, f, 100);
+	peer_send(&peer, 100000, 4096);
+	run_until_true(&f->loop, is_peer_received, &peer);
+	await_check(&f->loop);
+	assert_false(peer_is_ended(&peer));
+	fake_clock_move(MQ_UNFINISHED_US);
+	run_until_true(&f->loop, peer_is_ended, &peer);
+	peer_close(&peer);
+}
+
 static void unusable_material_keeps_the_old_one(void **state)
 {
 	struct fixture *f = *state;
@@ -498,6 +567,7 @@ int main(void)
 		MQ_TEST(a_client_of_a_removed_authority_cannot_connect),
 		MQ_TEST(connections_of_before_end_if_the_authorities_changed),
 		MQ_TEST(a_handshake_of_before_ends_with_the_removed_authorities),
+		MQ_TEST(a_peer_that_stops_after_many_requests_is_disconnected),
 		MQ_TEST(unusable_material_keeps_the_old_one),
 	};
 

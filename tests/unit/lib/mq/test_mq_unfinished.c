@@ -4,6 +4,7 @@
 #include "lib/mq/mq_unfinished.h"
 #include "tests/support/cm.h"
 #include "tests/support/fake_clock.h"
+#include "tests/unit/lib/mq/checks.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -31,23 +32,6 @@ int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *len)
 {
 	atomic_fetch_add(&looks, level == IPPROTO_TCP && name == TCP_INFO);
 	return __real_getsockopt(fd, level, name, value, len);
-}
-
-/* How often the server has checked its connections. */
-static size_t checks;
-
-size_t __real_mq_unfinished_check(struct mq_unfinished *unfinished,
-	uint64_t now_us);
-size_t __wrap_mq_unfinished_check(struct mq_unfinished *unfinished,
-	uint64_t now_us);
-
-size_t __wrap_mq_unfinished_check(struct mq_unfinished *unfinished,
-	uint64_t now_us)
-{
-	size_t closed = __real_mq_unfinished_check(unfinished, now_us);
-
-	checks++;
-	return closed;
 }
 
 /* A server, and peers without nng: their bytes are written by hand. */
@@ -147,21 +131,11 @@ static bool are_received(void *owner)
 	return waiting == 0;
 }
 
-static bool has_checked(void *owner)
-{
-	const size_t *before = owner;
-
-	return checks > *before;
-}
-
 /* Until a check of the server has seen all that the peers sent. */
 static void run_check(struct fixture *f)
 {
-	size_t before;
-
 	run_until_true(&f->loop, are_received, f);
-	before = checks;
-	run_until_true(&f->loop, has_checked, &before);
+	await_check(&f->loop);
 }
 
 static void write_all(int fd, const void *bytes, size_t len)

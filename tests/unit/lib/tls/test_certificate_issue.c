@@ -203,6 +203,49 @@ static void what_is_no_authority_signs_nothing(void **state)
 	tls_fini(&ca);
 }
 
+/* mbedtls would write a question mark for a byte that is no text. */
+static void an_authority_whose_name_is_no_text_signs_nothing(void **state)
+{
+	const struct certificate_validity validity = valid_for(100);
+	const struct certificate_request request =
+		request_for(CERTIFICATE_FOR_SERVERS);
+	struct tls_material ca = { 0 }, made = { 0 };
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(
+		certificate_make_authority(&ca, "c\001a", &validity, NULL), 0);
+	assert_int_equal(certificate_sign(&made, &request, &ca, &err), -EINVAL);
+	assert_string_equal(err.text,
+		"its name has parts that cannot be written");
+	assert_null(made.cert);
+	tls_fini(&ca);
+}
+
+/* Its clock may be wrong, or that of its readers. */
+static void an_authority_of_another_time_signs(void **state)
+{
+	const struct certificate_validity times[] = {
+		{ now_s() - 10 * DAY_S, now_s() - DAY_S },
+		{ now_s() + DAY_S, now_s() + 10 * DAY_S },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < count_of(times); i++) {
+		const struct certificate_request request =
+			request_for(CERTIFICATE_FOR_CLIENTS);
+		struct tls_material ca = { 0 }, made = { 0 };
+
+		assert_int_equal(
+			certificate_make_authority(&ca, "ca", &times[i], NULL),
+			0);
+		assert_int_equal(certificate_sign(&made, &request, &ca, NULL),
+			0);
+		tls_fini(&made);
+		tls_fini(&ca);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -215,6 +258,9 @@ int main(void)
 		cmocka_unit_test(a_certificate_can_have_many_long_names),
 		cmocka_unit_test(the_first_of_several_certificates_signs),
 		cmocka_unit_test(what_is_no_authority_signs_nothing),
+		cmocka_unit_test(
+			an_authority_whose_name_is_no_text_signs_nothing),
+		cmocka_unit_test(an_authority_of_another_time_signs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

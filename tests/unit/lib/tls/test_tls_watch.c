@@ -51,6 +51,21 @@ void __wrap_log_write(enum log_level level, const char *file, int line,
 	}
 }
 
+/* How often the files were read. */
+static int reads;
+
+int __real_tls_load(struct tls_material *out, const struct tls_files *files,
+	struct error *err);
+int __wrap_tls_load(struct tls_material *out, const struct tls_files *files,
+	struct error *err);
+
+int __wrap_tls_load(struct tls_material *out, const struct tls_files *files,
+	struct error *err)
+{
+	reads++;
+	return __real_tls_load(out, files, err);
+}
+
 static int on_set(void *owner, const struct tls_material *material,
 	struct error *err)
 {
@@ -86,7 +101,7 @@ static int setup(void **state)
 {
 	struct fixture *f = xcalloc(1, sizeof(*f));
 
-	warnings = errors = 0;
+	warnings = errors = reads = 0;
 	last_err[0] = '\0';
 	assert_int_equal(uv_loop_init(&f->loop), 0);
 	*state = f;
@@ -147,6 +162,25 @@ static void renewed_files_are_handed_over_once(void **state)
 	assert_true((uint64_t)tls_watch_expiry_s(f->watch) * 1000000 >
 		clock_wall_us() + (UINT64_C(2) * DAYS - 1) * DAY_US);
 	assert_int_equal(warnings + errors, 0);
+}
+
+/* The file system may give two changes the same time. */
+static void files_are_read_at_two_looks_after_a_change(void **state)
+{
+	struct fixture *f = *state;
+	scoped_free char *cert = NULL;
+
+	start(f, DAYS);
+	assert_int_equal(reads, 1);
+	look(f, 5);
+	assert_int_equal(reads, 2);
+	cert = certs_text(&f->certs, "aggregator.crt");
+	certs_write(&f->certs, "aggregator.crt", "half of a certif");
+	look(f, 5);
+	assert_int_equal(reads, 2 + 5); /* until it is whole */
+	certs_write(&f->certs, "aggregator.crt", cert);
+	look(f, 5);
+	assert_int_equal(reads, 2 + 5 + 2);
 }
 
 static void refused_material_is_not_in_use_and_is_tried_again(void **state)
@@ -394,6 +428,12 @@ static void bad_files_at_the_start_are_an_error_with_a_sentence(void **state)
 	assert_int_equal(tls_watch_new(&watch, &f->loop, &files, TLS_READER_NNG,
 				 "wire", &err),
 		-ENOENT);
+	files = f->files;
+	certs_write(&f->certs, "clients-ca.crt", "no certificate");
+	assert_int_equal(tls_watch_new(&watch, &f->loop, &files,
+				 TLS_READER_OTHER, "http", &err),
+		-EINVAL);
+	assert_non_null(strstr(err.text, "clients-ca.crt' contains no PEM"));
 	assert_null(watch);
 }
 
@@ -403,6 +443,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WATCH_TEST(renewed_files_are_handed_over_once),
+		WATCH_TEST(files_are_read_at_two_looks_after_a_change),
 		WATCH_TEST(refused_material_is_not_in_use_and_is_tried_again),
 		WATCH_TEST(
 			files_that_return_after_a_refusal_are_handed_over_again),

@@ -241,6 +241,11 @@ static void names_invalid_arguments(void **state)
 			"policy 'real-load' has no argument 'x'", -EINVAL },
 		{ "target-load-packing", "{'targetUtilization':'x'}",
 			"'targetUtilization': is not a number", -EBADMSG },
+		{ "load-variation-risk", "{'safeVarianceMargin':1e6}", "", 0 },
+		{ "target-load-packing", "{'targetUtilization':-100}", "", 0 },
+		{ "target-load-packing", "{'targetUtilization':100.1}",
+			"'targetUtilization': is not between -100 and 100",
+			-ERANGE },
 		{ "load-variation-risk", "{'safeVarianceMargin':1e9}",
 			"'safeVarianceMargin': is not between -1e+06 and 1e+06",
 			-ERANGE },
@@ -262,7 +267,7 @@ static void names_invalid_arguments(void **state)
 	for (size_t i = 0; i < count_of(cases); i++) {
 		struct json_value *args = given_json(cases[i].args);
 		struct policy policy;
-		struct error err;
+		struct error err = { 0 };
 
 		assert_int_equal(
 			policy_find(&policy, cases[i].policy, args, &err),
