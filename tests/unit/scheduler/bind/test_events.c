@@ -340,6 +340,24 @@ static void an_event_about_a_pod_has_its_own_reason(void **state)
 	answer_all();
 }
 
+static void counts_events_about_pods_above_the_limit_of_all(void **state)
+{
+	const struct events_pod about = { "MakingRoom", "RoomLost", "because",
+		true };
+
+	(void)state;
+	for (int i = 0; i < EVENTS_BURST; i++) {
+		events_about_pod(world.events, world.queued.pod, &about, 0);
+		assert_int_equal(answer_all(), 1);
+	}
+	for (size_t i = 1; i <= 2; i++) {
+		events_about_pod(world.events, world.queued.pod, &about, 0);
+		assert_int_equal(answer_all(), 0);
+		assert_int_equal(events_suppressed(world.events, EVENTS_OF_ALL),
+			i);
+	}
+}
+
 static void writes_and_removes_the_nominated_node(void **state)
 {
 	(void)state;
@@ -388,6 +406,7 @@ int main(void)
 		CASE(counts_what_is_not_sent_while_too_many_are_in_flight),
 		CASE(events_about_vmis_count_for_the_limit_of_all),
 		CASE(an_event_about_a_pod_has_its_own_reason),
+		CASE(counts_events_about_pods_above_the_limit_of_all),
 		CASE(writes_and_removes_the_nominated_node),
 		CASE(nominations_in_flight_are_bounded),
 	};

@@ -4,6 +4,7 @@
 #include "lib/json.h"
 #include "scheduler/mover/move_actions.h"
 #include "tests/unit/scheduler/make_room/room_steps.h"
+#include "tests/unit/scheduler/make_room/told_efforts.h"
 
 static inline void room_start(enum mover_mode mode)
 {
@@ -56,7 +57,10 @@ static inline int room_setup(void **state)
 
 static inline int room_teardown(void **state)
 {
-	(void)state;
+	if (room.room != NULL) {
+		room_tell_state();
+	}
+	assert_golden_told(GOLDEN_PROGRAM, *state);
 	room_stop();
 	decision_fini(&room.decision);
 	queue_fini(&room.queue);

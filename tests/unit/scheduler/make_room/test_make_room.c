@@ -251,7 +251,7 @@ static void only_recommends_while_kubevirt_refuses_orders(void **state)
 	assert_int_equal(count_records(MOVE_RECOMMENDED), 1);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, room_setup, room_teardown)
+#define TEST(f) golden_test(f, room_setup, room_teardown)
 
 int main(void)
 {

@@ -366,7 +366,7 @@ static void a_full_planner_is_asked_again(void **state)
 	assert_int_equal(fake_planner.searches, 1);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, room_setup, room_teardown)
+#define TEST(f) golden_test(f, room_setup, room_teardown)
 
 int main(void)
 {

@@ -279,7 +279,7 @@ static void a_nomination_that_somebody_else_wrote_stays(void **state)
 	assert_int_equal(room.nominations, 0);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, room_setup, room_teardown)
+#define TEST(f) golden_test(f, room_setup, room_teardown)
 
 int main(void)
 {

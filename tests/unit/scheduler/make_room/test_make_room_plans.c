@@ -111,7 +111,7 @@ static void a_new_leader_completes_the_plan_of_the_last_one(void **state)
 	assert_int_equal(fake_kubevirt.ordered, 2);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, room_setup, room_teardown)
+#define TEST(f) golden_test(f, room_setup, room_teardown)
 
 int main(void)
 {

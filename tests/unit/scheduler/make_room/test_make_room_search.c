@@ -191,7 +191,7 @@ static void withdraws_moves_without_a_better_plan(void **state)
 		"no plan leads to room any more");
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, room_setup, room_teardown)
+#define TEST(f) golden_test(f, room_setup, room_teardown)
 
 int main(void)
 {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tests/unit/scheduler/mover/mover_loads.h"
+#include "tests/unit/scheduler/mover/told_state.h"
 
 /* A timer that repeats fires once, another one until nothing starts it. */
 static inline void fire(struct timer *timer)

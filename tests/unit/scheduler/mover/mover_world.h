@@ -33,6 +33,7 @@ enum { RECORDS_MAX = 64, VMS = 3, VMS_MAX = 6, TIMERS_MAX = 4 };
 static struct scene {
 	struct timer timers[TIMERS_MAX];
 	size_t timer_count;
+	uint32_t drawn; /* random numbers */
 	struct cache cache;
 	struct reservations reservations;
 	struct windows windows;
@@ -84,17 +85,6 @@ void __wrap_timer_stop(struct timer *timer)
 void __wrap_timer_close(struct timer *timer)
 {
 	timer->is_armed = false;
-}
-
-/* Adds what the mover says of itself. */
-static inline void tell_state(void)
-{
-	scoped_buffer struct buffer out = BUFFER_MAX(1 << 20);
-
-	if (scene.mover != NULL) {
-		mover_describe(scene.mover, &out);
-		golden_tell("%s\n", out.data);
-	}
 }
 
 void move_upload_add(struct record_upload *upload,
