@@ -13,6 +13,10 @@
  * (tests/support/second_chance.py). */
 #define STEADY(reason) _Static_assert(sizeof(reason) > 1, reason)
 
+/* Marks a test program that takes longer than ten seconds, with a sanitizer or
+ * without: run_tests.py begins with those. */
+#define SLOW(reason) _Static_assert(sizeof(reason) > 1, reason)
+
 struct uv_loop_s;
 
 /* The limit of each wait for a condition. After it, the condition will not come

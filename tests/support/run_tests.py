@@ -187,13 +187,18 @@ def replay_counts(code, _text):
 
 # ---- the jobs ----
 
+def marks_in_c(source):
+    """The marks of tests/support/cm.h that concern the order."""
+    return {"slow"} if re.search(r'^SLOW\("', source.read_text(), re.M) else ()
+
+
 def unit_jobs(build):
     """Programs whose source is gone are left over from an earlier build."""
     for source in sorted(pathlib.Path("tests/unit").rglob("test_*.c")):
         path = str(source.with_suffix(""))
         if os.access(f"{build}/{path}", os.X_OK):
             yield Job(path, [f"{build}/{path}"], cmocka_counts, build,
-                      source=source)
+                      marks=marks_in_c(source), source=source)
     for corpus in sorted(pathlib.Path("tests/fuzz/corpus").iterdir()):
         path = f"tests/fuzz/replay_{corpus.name}"
         if os.access(f"{build}/{path}", os.X_OK):
@@ -228,6 +233,11 @@ def system_jobs(build, parts):
     for part in parts:
         yield python_job(part["file"], part["part"], build,
                          {"PLIMSOLL_BIN": bins}, part["marks"])
+
+
+def slow_first(jobs):
+    """A slow test that begins last would run alone at the end."""
+    return sorted(jobs, key=lambda job: "slow" not in job.marks)
 
 
 # ---- running them ----
@@ -399,11 +409,11 @@ def run_builds(runner, builds, options):
                                  lambda build: system_jobs(build, parts)))
     if not unit and not system:
         print(f"no test matches '{word}'")
-    # A slow test that begins last would run alone at the end.
-    system.sort(key=lambda job: "slow" not in job.marks)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for done in (pool.submit(runner.run_all, unit, UNIT_WORKERS),
-                     pool.submit(runner.run_all, system, SYSTEM_WORKERS)):
+        for done in (
+                pool.submit(runner.run_all, slow_first(unit), UNIT_WORKERS),
+                pool.submit(runner.run_all, slow_first(system),
+                            SYSTEM_WORKERS)):
             done.result()
     runner.run_again()
 

@@ -6,6 +6,7 @@ import pathlib
 import random
 import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 import unittest.mock
@@ -14,6 +15,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from harness import PATIENCE_S, ROOT, http_get, mark, marks_of  # noqa: E402
 from ports import free_port  # noqa: E402
+from run_tests import Job, marks_in_c, python_job, slow_first  # noqa: E402
 
 USES_PROGRAMS = False
 RUN_TESTS = ROOT / "tests/support/run_tests.py"
@@ -123,6 +125,22 @@ class Marks(unittest.TestCase):
     def test_a_mark_that_does_not_exist_is_refused(self):
         with self.assertRaises(ValueError):
             mark(sometimes="x")
+
+
+class Order(unittest.TestCase):
+    def test_slow_tests_begin_first_whatever_their_language(self):
+        sources = {"quick": "int main(void)\n", "slow":
+                   '#include "x.h"\n\nSLOW("it waits");\n',
+                   "said": '/* SLOW("x") */\n'}
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [pathlib.Path(folder, name) for name in sources]
+            for path in paths:
+                path.write_text(sources[path.name])
+            jobs = [Job(path.name, [], None, marks=marks_in_c(path))
+                    for path in paths]
+        jobs.append(python_job("a_test.py", "Part", marks={"slow": "x"}))
+        self.assertEqual([job.name for job in slow_first(jobs)],
+                         ["slow", "a_test.py Part", "quick", "said"])
 
 
 class Runner(unittest.TestCase):

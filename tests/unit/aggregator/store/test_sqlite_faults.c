@@ -10,6 +10,8 @@
 
 #include <errno.h>
 
+SLOW("each call of SQLite fails once");
+
 #define FAULTS_TEXT "the disk was made full"
 
 static unsigned int faults_calls; /* until one fails; 0: none does */

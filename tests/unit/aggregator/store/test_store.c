@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 STEADY("an acknowledged report is stored");
+SLOW("megabytes are written");
 
 /* SQLite finds damage when it inserts. */
 static _Atomic bool inserts_find_damage;

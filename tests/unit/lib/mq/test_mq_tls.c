@@ -18,6 +18,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+SLOW("clients wait before they connect again");
+
 /* A request may be on a connection that the server ends, and is lost then: the
  * next one is sent within PATIENCE_S. */
 enum { GIVE_UP_MS = PATIENCE_S * 1000 / 5 };

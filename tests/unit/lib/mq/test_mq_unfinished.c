@@ -18,6 +18,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+SLOW("the server checks its connections twice a second");
+
 enum { PEERS = 48, PEERS_MAX = 128 };
 /* A bit below the largest, because its frame counts too. */
 enum { LONG = MQ_SEND_MAX - 64 };
