@@ -164,6 +164,7 @@ static void unpacks_any_report_that_was_packed(void **state)
 static void takes_missing_fields_as_unknown(void **state)
 {
 	Plimsoll__Report wire = PLIMSOLL__REPORT__INIT;
+	Plimsoll__Memory memory = PLIMSOLL__MEMORY__INIT;
 	struct report want, got;
 	uint8_t bytes[64];
 	size_t len;
@@ -182,6 +183,15 @@ static void takes_missing_fields_as_unknown(void **state)
 	want.monotonic_us = 1;
 	want.wall_us = REPORT_UNKNOWN;
 	want.interval_ms = 2000;
+	assert_same_report(&want, &got);
+	report_fini(&got);
+	/* Nor does one struct need the one before it. */
+	memory.has_total_bytes = true;
+	memory.total_bytes = 5;
+	wire.memory = &memory;
+	len = plimsoll__report__pack(&wire, bytes);
+	assert_int_equal(wire_unpack_report(&got, bytes, len, NULL), 0);
+	want.memory.total_bytes = 5;
 	assert_same_report(&want, &got);
 	report_fini(&got);
 }
