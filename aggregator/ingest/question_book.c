@@ -442,7 +442,8 @@ uint64_t question_book_wait_us(const struct question_book *book,
 			now_us);
 		for (size_t k = 0; k < book->count; k++) {
 			note_sooner(&soonest,
-				free_us(book, &book->open[k], &waiting->request),
+				free_us(book, &book->open[k],
+					&waiting->request),
 				now_us);
 		}
 	}

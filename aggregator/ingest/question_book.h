@@ -30,7 +30,7 @@ enum {
 	QUESTIONS_RESERVE = 8,	    /* of these */
 	QUESTIONS_PEER_MAX = 4,	    /* open ones of a peer */
 	QUESTIONS_HELD_RESERVE = 1, /* of those that a scheduler holds */
-	QUESTIONS_WAITING_MAX = 8,   /* requests */
+	QUESTIONS_WAITING_MAX = 8,  /* requests */
 };
 #define QUESTION_HOLD_US UINT64_C(10000000)
 #define QUESTION_LOST_US UINT64_C(5000000)
