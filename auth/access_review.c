@@ -98,7 +98,7 @@ static void end(struct check *check, enum access_review_outcome outcome,
 {
 	static const struct error none;
 
-	if (why != NULL) {
+	if (outcome != ACCESS_REVIEW_ALLOWED) {
 		log_outcome(check, outcome, why);
 	} else if (check->request.user != NULL) {
 		*check->request.user = xstrdup(check->account.user);

@@ -46,10 +46,12 @@ static bool take_string(struct json_scan *s, char *out, size_t size)
 	}
 	end = slice.text + slice.len - 1;
 	for (at = slice.text + 1; at < end && len + 1 < size; at++) {
+		bool is_escape = *at == '\\';
+
+		at += is_escape;
 		out[len] = *at;
-		if (*at == '\\') {
-			at++;
-			out[len] = *at == '"' || *at == '\\' ? *at : ' ';
+		if (is_escape && *at != '"' && *at != '\\') {
+			out[len] = ' ';
 		}
 		len++;
 	}

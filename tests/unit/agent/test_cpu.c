@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "lib/buffer.h"
 #include "tests/unit/agent/fixture.h"
 
 static void parses_totals_to_microseconds(void **state)
@@ -89,14 +90,16 @@ static void interrupts_may_fill_more_than_is_read(void **state)
 	struct kernel_file file;
 	struct cpu_totals cpu = { 0 };
 	struct error err = { 0 };
-	scoped_free char *text = xcalloc(2, CPU_STAT_MAX);
+	scoped_buffer struct buffer text = BUFFER_MAX(CPU_STAT_MAX + 64);
 	scoped_free char *scratch = xcalloc(1, CPU_STAT_MAX);
 
 	(void)state;
 	tree_make(&tree);
-	memset(text, '0', 2 * CPU_STAT_MAX - 1);
-	memcpy(text, "cpu  1 2 3 4\ncpu0 1 2 3 4\nintr ", 31);
-	tree_put(&tree, "stat", text);
+	buffer_text(&text, "cpu  1 2 3 4\ncpu0 1 2 3 4\nintr ");
+	while (text.len <= CPU_STAT_MAX) {
+		buffer_char(&text, '0');
+	}
+	tree_put(&tree, "stat", text.data);
 	kernel_file_init(&file, tree.fd, "stat");
 	cpu_read(&cpu, &file, scratch, &err);
 	assert_int_equal(cpu.state, SOURCE_PRESENT);
