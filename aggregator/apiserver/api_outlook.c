@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An object's envelope around the scheduler's answer. */
 enum { LOOK_MS = 500 };
 
+/* An object's envelope around the scheduler's answer. */
 enum { OBJECT_MAX = ANSWER_BODY_MAX + 4096, SENTENCE_MAX = 1024 };
 
 enum { CLUSTER, VMS, CACHES };

@@ -261,6 +261,7 @@ bool httpd_take_stream(struct httpd_request *request)
 void httpd_reply_stream(struct httpd_request *request, int status,
 	const char *type, const struct httpd_stream *stream)
 {
+	forget_body(request);
 	stream_init(&request->stream, stream);
 	request->is_streamed = true;
 	request->status = status;
