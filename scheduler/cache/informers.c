@@ -334,11 +334,6 @@ static void on_failed_deleted(void *owner, const struct reflector_id *id)
 	(void)map_remove(&informers->failed_uids, id->uid);
 }
 
-static void on_failed_synced(void *owner)
-{
-	(void)owner;
-}
-
 static void on_synced(void *owner)
 {
 	struct informers *informers = owner;
@@ -347,6 +342,7 @@ static void on_synced(void *owner)
 	if (!informers->is_synced &&
 		reflector_state(informers->nodes).is_synced &&
 		reflector_state(informers->pods).is_synced &&
+		reflector_state(informers->failed).is_synced &&
 		constraint_informers_complete(informers->constraints)) {
 		informers->is_synced = true;
 		cache_set_complete(o->cache);
@@ -384,7 +380,7 @@ struct informers *informers_new(struct kube_client *client,
 	struct reflector_handler pods = { on_pod, on_pod_deleted, on_synced,
 		informers };
 	struct reflector_handler failed = { on_failed, on_failed_deleted,
-		on_failed_synced, informers };
+		on_synced, informers };
 	scoped_free char *ours =
 		xasprintf("status.phase=Failed,spec.schedulerName=%s",
 			options->scheduler_name);
