@@ -29,6 +29,7 @@ class PastNode:
             ("user", "idle", "some", "full", "vm", "vm_some", "vm_full"), 0.0)
         self.at_s = None
         self.peer = None
+        self.made_s = time.time()
 
     def wave(self, at_s, least, most):
         turn = (at_s - 97) // self.turn_s
@@ -53,7 +54,7 @@ class PastNode:
             self.totals[name] += share * since_us
         self.at_s = at_s
 
-    def report(self, at_s, now_s):
+    def report(self, at_s):
         self.advance(at_s)
         self.seq += 1
         t = self.totals
@@ -64,7 +65,7 @@ class PastNode:
                   (6, pack((1, psi(t["vm_some"], t["vm_full"])))),
                   (7, memory), (8, memory), (9, memory), (10, 0), (11, 0))
         return pack(
-            (1, self.seq), (2, "boot"), (3, self.clock_us(at_s, now_s)),
+            (1, self.seq), (2, "boot"), (3, self.clock_us(at_s)),
             (4, int(at_s * 1e6)), (5, int(self.interval_s * 1000)),
             (6, pack((1, PRESENT), (2, CORES), (3, CORES),
                      (4, int(t["user"])), (5, 0), (6, 0),
@@ -74,10 +75,9 @@ class PastNode:
                      (5, 0))),
             (14, 1), (16, vm))
 
-    @staticmethod
-    def clock_us(at_s, now_s):
-        """The node's clock: it shows 100 days now."""
-        return int((100 * 86400 + at_s - now_s) * 1e6)
+    def clock_us(self, at_s):
+        """The node's clock: it showed 100 days when this was made."""
+        return int((100 * 86400 + at_s - self.made_s) * 1e6)
 
     def send(self, url, begin_s, end_s, gap=(0, 0)):
         """The reports of [begin_s, end_s) in Unix time, without those of the
@@ -87,7 +87,6 @@ class PastNode:
                  for i in range(int((end_s - begin_s) / self.every_s))]
         times = [at for at in times if not gap[0] <= at < gap[1]]
         for first in range(0, len(times), BATCH):
-            now_s = time.time()
-            peer.store(self.clock_us(now_s, now_s), [
-                self.report(at, now_s) for at in times[first:first + BATCH]])
+            peer.store(self.clock_us(time.time()), [
+                self.report(at) for at in times[first:first + BATCH]])
         peer.close()
