@@ -98,13 +98,11 @@ int cpu_parse_stat(struct cpu_totals *out, const char *text,
 static bool has_restarted(struct cpu_totals *now, struct cpu_totals *last)
 {
 	for (size_t i = 0; i < count_of(modes); i++) {
-		uint64_t new = *mode_at(now, i);
-		uint64_t old = *mode_at(last, i);
+		uint64_t now_us = *mode_at(now, i);
+		uint64_t last_us = *mode_at(last, i);
 
-		if (new != REPORT_UNKNOWN &&
-			old !=
-				REPORT_UNKNOWN &&new < old &&old - new >
-					CPU_RESTART_US) {
+		if (now_us != REPORT_UNKNOWN && last_us != REPORT_UNKNOWN &&
+			now_us < last_us && last_us - now_us > CPU_RESTART_US) {
 			return true;
 		}
 	}
