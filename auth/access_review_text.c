@@ -194,18 +194,15 @@ static bool is_name(const char *text, size_t len)
 int access_review_pod_path(char **out, const struct account *account,
 	struct error *err)
 {
-	static const char prefix[] = "system:serviceaccount:";
-	const char *space = account->user + sizeof(prefix) - 1;
 	size_t len;
+	const char *space = account_service_namespace(&len, account->user);
 
-	if (account->pod == NULL || account->pod_uid == NULL ||
-		strncmp(account->user, prefix, sizeof(prefix) - 1) != 0) {
+	if (account->pod == NULL || account->pod_uid == NULL || space == NULL) {
 		return error_set(err, -EPERM,
 			"the token of '%.120s' is not bound to a pod, so its "
 			"node is unknown",
 			account->user);
 	}
-	len = strcspn(space, ":");
 	if (space[len] != ':' || !is_name(space, len) ||
 		!is_name(account->pod, strlen(account->pod))) {
 		return error_set(err, -EPERM,

@@ -81,18 +81,26 @@ int account_make(struct account *out, const struct account_names *names,
 	return 0;
 }
 
+const char *account_service_namespace(size_t *len, const char *user)
+{
+	static const char prefix[] = "system:serviceaccount:";
+	const char *namespace = user + sizeof(prefix) - 1;
+
+	if (strncmp(user, prefix, sizeof(prefix) - 1) != 0) {
+		return NULL;
+	}
+	*len = strcspn(namespace, ":");
+	return namespace;
+}
+
 char *account_peer(const char *user)
 {
-	static const char one[] = "system:serviceaccount:";
-	const char *namespace = user + sizeof(one) - 1;
-	const char *end;
+	size_t len;
+	const char *namespace = account_service_namespace(&len, user);
 
-	if (strncmp(user, one, sizeof(one) - 1) != 0) {
-		return xstrdup(user);
-	}
-	end = strchrnul(namespace, ':');
-	return xasprintf("system:serviceaccounts:%.*s", (int)(end - namespace),
-		namespace);
+	return namespace == NULL
+		? xstrdup(user)
+		: xasprintf("system:serviceaccounts:%.*s", (int)len, namespace);
 }
 
 void account_fini(struct account *account)

@@ -43,6 +43,10 @@ struct account_names {
 must_check int account_make(struct account *out,
 	const struct account_names *names, struct error *err);
 
+/* Where the namespace of a service account, system:serviceaccount:NS:NAME, is
+ * in the name of its user, and its length; NULL: no service account. */
+const char *account_service_namespace(size_t *len, const char *user);
+
 /* The peer whose share of what is limited an account uses: the user, but for a
  * service account the group of all service accounts of its namespace. The
  * caller frees it. */
