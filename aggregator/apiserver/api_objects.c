@@ -56,11 +56,12 @@ int api_objects_check(const struct httpd_request *request, struct error *err)
 	return 0;
 }
 
-bool api_objects_may_wait(const struct rest_path *path,
-	const struct httpd_request *request)
+bool api_objects_take_place(const struct rest_path *path,
+	struct httpd_request *request)
 {
-	return path->is_outlook || api_is_question(path->kind) ||
-		httpd_query(request, "after") != NULL;
+	return httpd_take_place(request,
+		path->is_outlook || api_is_question(path->kind) ||
+			httpd_query(request, "after") != NULL);
 }
 
 static void reply_not_found(struct httpd_request *request,
@@ -384,8 +385,7 @@ static void serve_mounted(void *owner, struct httpd_request *request)
 	}
 	if (status != 0) {
 		httpd_reply_error(request, status, "%s", error.text);
-	} else if (httpd_take_place(request,
-			   api_objects_may_wait(&path, request))) {
+	} else if (api_objects_take_place(&path, request)) {
 		api_objects_serve(sources, &path, request);
 	}
 }

@@ -22,9 +22,10 @@ struct api_sources {
 must_check int api_objects_check(const struct httpd_request *request,
 	struct error *err);
 
-/* For httpd_take_place(): the request may wait for a change or a scheduler. */
-bool api_objects_may_wait(const struct rest_path *path,
-	const struct httpd_request *request);
+/* As httpd_take_place(), for a request that may wait for a change or for a
+ * scheduler, or does not. */
+bool api_objects_take_place(const struct rest_path *path,
+	struct httpd_request *request);
 
 void api_objects_serve(const struct api_sources *sources,
 	const struct rest_path *path, struct httpd_request *request);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOOK_MS = 500 };
+enum { CHECK_MS = 500 };
 
 /* An object's envelope around the scheduler's answer. */
 enum { OBJECT_MAX = ANSWER_BODY_MAX + 4096, SENTENCE_MAX = 1024 };
@@ -136,7 +136,7 @@ static void start(void *owner, struct query *query)
 	}
 	json_object_end(&j);
 	if (all->asked++ == 0) {
-		timer_start(all->timer, LOOK_MS, LOOK_MS);
+		timer_start(all->timer, CHECK_MS, CHECK_MS);
 	}
 	/* The askers share it; no user has such a name. */
 	r = questions_ask(all->questions,
@@ -162,7 +162,7 @@ static void ended(void *owner, struct query *query)
 	questions_cancel(all->questions, query);
 }
 
-static void look(void *owner)
+static void expire(void *owner)
 {
 	struct api_outlook *all = owner;
 
@@ -233,7 +233,7 @@ struct api_outlook *api_outlook_new(uv_loop_t *loop,
 	struct api_outlook *all = xcalloc(1, sizeof(*all));
 
 	all->questions = questions;
-	all->timer = timer_new(loop, look, all);
+	all->timer = timer_new(loop, expire, all);
 	all->caches[CLUSTER] = new_cache(all, 1, 1);
 	all->caches[VMS] = new_cache(all, OUTLOOK_VMS_MAX, OUTLOOK_VMS_ASKED);
 	return all;

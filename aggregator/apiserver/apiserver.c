@@ -277,8 +277,7 @@ static void serve_objects(struct apiserver *server, struct account *account,
 	}
 	if (status != 0) {
 		httpd_reply_error(request, status, "%s", error.text);
-	} else if (!httpd_take_place(request,
-			   api_objects_may_wait(&path, request))) {
+	} else if (!api_objects_take_place(&path, request)) {
 		return;
 	} else if (api_is_question(path.kind)) {
 		api_questions_serve(server->questions, account, &path, request);

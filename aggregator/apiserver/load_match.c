@@ -14,7 +14,8 @@ const char load_vm_fields[] =
 /* An object that is matched; its texts are borrowed. */
 struct candidate {
 	const struct load_view *view;
-	const char *key;  /* NAME, or NAMESPACE/NAME */
+	const struct label_set *labels; /* NULL: none */
+	const char *key;		/* NAME, or NAMESPACE/NAME */
 	const char *pods; /* the node and uid of each, see struct load_chosen */
 	size_t pod_count; /* 0: a node */
 };
@@ -33,12 +34,9 @@ static bool has_label(const void *owner, const char *key,
 	const struct selector_values *values)
 {
 	const struct candidate *candidate = owner;
-	const struct label_set *labels = candidate->pod_count == 0
-		? object_labels_find(candidate->view->nodes, candidate->key)
-		: object_labels_find(candidate->view->pods,
-			  next_text(candidate->pods));
 
-	return selector_values_have(values, label_set_get(labels, key));
+	return selector_values_have(values,
+		label_set_get(candidate->labels, key));
 }
 
 static bool is_on(const struct candidate *candidate,
@@ -103,13 +101,28 @@ static bool has_field(const void *owner, const char *key,
 				  live_node_state(node, clock_monotonic_us())));
 }
 
+static const struct label_set *labels_of(const struct candidate *candidate)
+{
+	return candidate->pod_count == 0
+		? object_labels_find(candidate->view->nodes, candidate->key)
+		: object_labels_find(candidate->view->pods,
+			  next_text(candidate->pods));
+}
+
 bool load_matches(const struct load_query *query, const struct load_view *view,
 	const struct load_selection *selection, size_t at)
 {
 	const char *key = load_selection_texts(selection, at);
-	const struct candidate candidate = { view, key, next_text(key),
-		query->kind == API_NODE_LOADS ? 0 : selection->items[at].pods };
+	struct candidate candidate = { .view = view,
+		.key = key,
+		.pods = next_text(key),
+		.pod_count = query->kind == API_NODE_LOADS
+			? 0
+			: selection->items[at].pods };
 
+	if (query->labels.terms.count > 0) {
+		candidate.labels = labels_of(&candidate);
+	}
 	return selector_matches(&query->fields,
 		       &(struct selector_object){ has_field, &candidate }) &&
 		selector_matches(&query->labels,
