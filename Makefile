@@ -81,8 +81,9 @@ CFLAGS_fuzz = -O1 -g -fno-omit-frame-pointer \
 LDFLAGS_fuzz = -fsanitize=address,undefined
 CFLAGS_tsan = -O1 -g -fno-omit-frame-pointer -fsanitize=thread
 LDFLAGS_tsan = -fsanitize=thread
-# For `make mutate` alone. gcov counts no calls of a function that is inlined.
-CFLAGS_mutate = -O1 -fno-inline -fsanitize=address --coverage -w
+# For `make mutate` alone. gcov counts no calls of a function that is inlined, so
+# the attribute always_inline is left out.
+CFLAGS_mutate = -O1 -fno-inline -Dalways_inline= -fsanitize=address --coverage -w
 LDFLAGS_mutate = -fsanitize=address --coverage
 ifeq ($(CFLAGS_$(BUILD)),)
 $(error BUILD is '$(BUILD)'; it can be release, asan or tsan)
@@ -265,6 +266,7 @@ WRAP_test_httpd_tls = $(IDLE_CLIENTS)
 WRAP_test_httpd_trust = $(IDLE_CLIENTS)
 WRAP_test_http_auth = $(IDLE_CLIENTS)
 WRAP_test_api = $(IDLE_CLIENTS)
+WRAP_test_api_records = $(IDLE_CLIENTS)
 WRAP_test_load_wait = $(IDLE_CLIENTS)
 WRAP_test_mq_tls = mq_file_end mq_unfinished_check
 WRAP_test_tls_watch = log_write tls_load
@@ -295,6 +297,8 @@ WRAP_test_store = sqlite3_busy_timeout sqlite3_step sqlite3_extended_errcode
 WRAP_test_sqlite_faults = sqlite3_step sqlite3_prepare_v3 sqlite3_exec \
 	sqlite3_extended_errcode sqlite3_errmsg
 WRAP_test_request_body = store_names_find
+WRAP_test_remote_read = $(FAKE_TIMERS) http_client_new http_client_close \
+	http_send http_cancel log_write
 WRAP_test_decision_upload = $(FAKE_TIMERS) log_allow log_write
 WRAP_live_blocks = calloc reallocarray strdup strndup vasprintf __vasprintf_chk \
 	free

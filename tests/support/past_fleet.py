@@ -30,6 +30,7 @@ class PastNode:
         self.at_s = None
         self.peer = None
         self.made_s = time.time()
+        self.batch_times = []  # of the first report of each batch
 
     def wave(self, at_s, least, most):
         turn = (at_s - 97) // self.turn_s
@@ -75,6 +76,13 @@ class PastNode:
                      (5, 0))),
             (14, 1), (16, vm))
 
+    def may_be_shifted(self, begin_s, end_s):
+        """If a batch begins in this time, or with the report before it: the
+        aggregator dates a batch when it arrives, so the reports of one that was
+        long under way are dated later than those of another."""
+        return any(begin_s - self.every_s <= at < end_s + self.every_s
+                   for at in self.batch_times)
+
     def clock_us(self, at_s):
         """The node's clock: it showed 100 days when this was made."""
         return int((100 * 86400 + at_s - self.made_s) * 1e6)
@@ -87,6 +95,7 @@ class PastNode:
                  for i in range(int((end_s - begin_s) / self.every_s))]
         times = [at for at in times if not gap[0] <= at < gap[1]]
         for first in range(0, len(times), BATCH):
+            self.batch_times.append(times[first])
             peer.store(self.clock_us(time.time()), [
                 self.report(at) for at in times[first:first + BATCH]])
         peer.close()
