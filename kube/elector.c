@@ -23,6 +23,7 @@ struct elector {
 	struct timer *end;   /* the lease expires, or the release is slow */
 	struct kube_request *request;
 	uint64_t sent_us;
+	uint64_t renewed_us; /* sent_us of the last write that succeeded */
 	bool was_leader; /* the last value given to on_change */
 	bool is_releasing;
 	void (*on_change)(void *owner, bool leads);
@@ -72,15 +73,24 @@ static void report_change(struct elector *elector)
 	} else {
 		log_warning("lost leader election",
 			log_str("lease", elector->lease.name),
-			log_str("holder", elector->lease.holder), LOG_END);
+			log_str("holder", elector->lease.holder),
+			log_num("renewed_s_ago",
+				(double)(now - elector->renewed_us) / 1e6),
+			LOG_END);
 	}
 	elector->on_change(elector->owner, leads);
 }
 
-static void finish_release(struct elector *elector)
+/* The next leader waits until the lease expires, unless it was given back. */
+static void finish_release(struct elector *elector, bool was_given_back)
 {
 	void (*done)(void *) = elector->done;
 
+	if (!was_given_back) {
+		log_warning("cannot give the lease back, it expires",
+			log_str("lease", elector->lease.name),
+			log_int("seconds", LEASE_DURATION_S), LOG_END);
+	}
 	timer_stop(elector->end);
 	elector->done = NULL;
 	if (done != NULL) {
@@ -93,7 +103,7 @@ static void on_end(void *owner)
 	struct elector *elector = owner;
 
 	if (elector->is_releasing) {
-		finish_release(elector);
+		finish_release(elector, elector->request == NULL);
 	} else {
 		report_change(elector);
 	}
@@ -146,6 +156,9 @@ static void on_written(void *owner, const struct http_response *response)
 		? lease_written(&elector->lease, response->body, response->len,
 			  elector->sent_us, &err)
 		: set_failure(elector, response, &err);
+	if (r == 0) {
+		elector->renewed_us = elector->sent_us;
+	}
 	end_try(elector, r < 0 ? &err : NULL);
 }
 
@@ -240,9 +253,8 @@ static void on_released(void *owner, const struct http_response *response)
 {
 	struct elector *elector = owner;
 
-	(void)response; /* if the PUT failed, the lease expires by itself */
 	elector->request = NULL;
-	finish_release(elector);
+	finish_release(elector, has_succeeded(response));
 }
 
 void elector_release(struct elector *elector, void (*done)(void *owner),

@@ -46,6 +46,7 @@ LINES = {
     r'^"cannot watch the cluster"': API | {"stop-scheduler"},
     r'^"cannot acquire or renew lease"': API,
     r'^"lost leader election"': API | {"stop-scheduler"},
+    r'^"cannot give the lease back, it expires"': API,
     r'^"pod not bound"': API | {"stop-scheduler"},
     r'^"cannot write event, condition or nomination"': API,
 }

@@ -21,6 +21,7 @@ LEASES = path_of("Lease", "default")
 VOLUMES = path_of("PersistentVolume")
 LEADS = '"became leader"'
 LOST = '"lost leader election"'
+KEPT = '"cannot give the lease back, it expires"'
 
 
 class Leader(ClusterCase):
@@ -76,7 +77,9 @@ class Leader(ClusterCase):
         first, second = self.start_replicas("stops")
         pods = self.make_burst("stops", PODS, "stops")
         self.assertEqual(first.stop(), 0)
-        self.assertFalse(self.leads("stops", first))
+        # A busy machine may not answer in the time that a stop has.
+        if KEPT not in first.log():
+            self.assertFalse(self.leads("stops", first))
         eventually("the other leads", lambda: self.leads("stops", second))
         self.assert_bound_once(pods)
 
