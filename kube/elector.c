@@ -24,7 +24,7 @@ struct elector {
 	struct kube_request *request;
 	uint64_t sent_us;
 	uint64_t renewed_us; /* sent_us of the last write that succeeded */
-	bool was_leader; /* the last value given to on_change */
+	bool was_leader;     /* the last value given to on_change */
 	bool is_releasing;
 	void (*on_change)(void *owner, bool leads);
 	void *owner;
