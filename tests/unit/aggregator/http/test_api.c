@@ -3,24 +3,16 @@
 #include "aggregator/live/identity.h"
 #include "aggregator/query/profile_cache.h"
 #include "lib/clock.h"
-#include "tests/support/blocking_client.h"
 #include "tests/support/golden.h"
-#include "tests/support/idle_clients.h"
-#include "tests/unit/aggregator/scratch.h"
+#include "tests/unit/aggregator/http/served_api.h"
 #include "tests/unit/proto/full_report.h"
 
-/* The interface on a real socket. */
 struct fixture {
-	struct scratch *s;
+	struct served_api served;
 	struct identities *identities;
 	struct live *live;
-	struct api api;
-	struct httpd_routes routes;
-	struct httpd *httpd;
-	struct blocking_client client;
 };
 
-static const uint64_t day_us = UINT64_C(86400000000);
 static const uint8_t run_a[REPORT_RUN_ID_BYTES] = { 'a' };
 
 static void add_node(struct fixture *f, const char *name, size_t count)
@@ -40,35 +32,25 @@ static void add_node(struct fixture *f, const char *name, size_t count)
 		assert_int_equal(live_add(f->live, &sample, now_us, NULL), 0);
 		scratch_add(batch, &r, now_ms - age_us / 1000);
 	}
-	assert_true(scratch_write(f->s, batch));
+	assert_true(scratch_write(f->served.s, batch));
 }
 
 static int setup(void **state)
 {
 	struct fixture *f = xcalloc(1, sizeof(*f));
-	void *scratch = NULL;
+	struct api *api = &f->served.api;
 
-	fake_clock_set(UINT64_C(864000000000), UINT64_C(1800000000678901));
-	assert_int_equal(scratch_setup(&scratch), 0);
-	f->s = scratch;
-	scratch_open(f->s, day_us);
+	served_api_open(&f->served);
 	f->identities = identities_new();
 	f->live = live_new(42, f->identities);
-	f->api = (struct api){ .live = f->live,
-		.profiles = profile_cache_new(f->s->store, NULL),
-		.store = f->s->store,
-		.identities = f->identities,
-		.metrics_vms = 100,
-		.retention_us = { day_us, day_us, day_us } };
-	f->routes = api_routes(&f->api);
-	assert_int_equal(
-		httpd_new(&f->httpd, &f->s->loop,
-			&(struct httpd_options){ .address = "127.0.0.1:0",
-				.serve = httpd_routes_serve,
-				.owner = &f->routes },
-			NULL),
-		0);
-	f->client.port = httpd_port(f->httpd);
+	api->live = f->live;
+	api->profiles = profile_cache_new(f->served.s->store, NULL);
+	api->identities = f->identities;
+	api->metrics_vms = 100;
+	for (size_t i = 0; i < STORE_TIERS; i++) {
+		api->retention_us[i] = SERVED_API_KEPT_US;
+	}
+	served_api_serve(&f->served);
 	add_node(f, "n2", 1);
 	add_node(f, "n1", 10);
 	*state = f;
@@ -78,31 +60,21 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	struct fixture *f = *state;
-	void *scratch = f->s;
 
-	scratch_close(f->s);
-	httpd_close(f->httpd);
-	assert_int_equal(scratch_teardown(&scratch), 0);
-	profile_cache_free(f->api.profiles);
+	served_api_close(&f->served);
+	profile_cache_free(f->served.api.profiles);
 	live_free(f->live);
 	identities_free(f->identities);
 	free(f);
 	return 0;
 }
 
-/* Sends a request and checks the status; returns the body. */
 static const char *send_request(struct fixture *f, const char *method,
 	const char *path, const char *accept, int status)
 {
 	scoped_free char *header = xasprintf("Accept: %s\r\n", accept);
-	const char *body;
 
-	blocking_client_send(&f->client, &f->s->loop, method, path, header);
-	run_until(&f->s->loop, &f->client.is_answered);
-	blocking_client_check(&f->client, status);
-	body = strstr(f->client.answer, "\r\n\r\n");
-	assert_non_null(body);
-	return body + 4;
+	return served_api_request(&f->served, method, path, header, status);
 }
 
 static void assert_has(const char *text, const char *part)
@@ -268,7 +240,7 @@ static void a_node_is_removed_when_it_is_not_fresh(void **state)
 	struct live_sample sample = { "old", run_a, &r,
 		(int64_t)now_us - 16000000, 0 };
 
-	f->api.may_delete = true;
+	f->served.api.may_delete = true;
 	assert_int_equal(live_add(f->live, &sample, now_us, NULL), 0);
 	assert_has(send_request(f, "DELETE", "/v1/nodes/n1", "*/*", 409),
 		"'n1' is fresh");
@@ -335,9 +307,9 @@ static void store_pod(struct fixture *f, const char *node, const char *uid,
 		scratch_add(batch, &r, now_ms - (2 - i) * 2000);
 		report_fini(&r);
 	}
-	assert_true(scratch_write(f->s, batch));
+	assert_true(scratch_write(f->served.s, batch));
 	assert_int_equal(
-		store_identify(f->s->store,
+		store_identify(f->served.s->store,
 			&(struct store_vm){ uid, "ns", "vm", "u1", node }, NULL,
 			NULL, NULL),
 		0);
@@ -374,7 +346,7 @@ static void serves_the_profile_of_a_vm_that_no_longer_runs(void **state)
 	assert_has(body, ",\"mean_cores\":0.5,\"stdev_cores\":0,");
 	assert_has(body, "\"mean_cores_by_hour\":[");
 	/* The profile is cached for some seconds. */
-	scratch_close(((struct fixture *)*state)->s);
+	scratch_close(((struct fixture *)*state)->served.s);
 	(void)send_request(*state, "GET", "/v1/vms/ns/vm", "*/*", 200);
 }
 
@@ -470,7 +442,8 @@ static void a_history_that_cannot_wait_is_refused(void **state)
 
 	assert_int_equal(uv_sem_init(&jam.gate, 0), 0);
 	for (int i = 0; i < STORE_READS_MAX; i++) {
-		assert_int_equal(store_query(f->s->store, &read, NULL), 0);
+		assert_int_equal(store_query(f->served.s->store, &read, NULL),
+			0);
 	}
 	assert_has(
 		send_request(f, "GET", "/v1/nodes/n1/history?fields=used_cores",
@@ -479,7 +452,7 @@ static void a_history_that_cannot_wait_is_refused(void **state)
 	for (int i = 0; i < STORE_READS_MAX; i++) {
 		uv_sem_post(&jam.gate);
 	}
-	run_until(&f->s->loop, &jam.is_over);
+	run_until(&f->served.s->loop, &jam.is_over);
 	uv_sem_destroy(&jam.gate);
 }
 
@@ -512,7 +485,7 @@ static void add_full_node(struct fixture *f, const char *name)
 		scratch_add(batch, &r, clock_wall_us() / 1000 - (1 - i) * 2000);
 		report_fini(&r);
 	}
-	assert_true(scratch_write(f->s, batch));
+	assert_true(scratch_write(f->served.s, batch));
 }
 
 /* Scripts and the page read these answers. */
@@ -530,12 +503,12 @@ static void the_answers_stay_as_they_are(void **state)
 		&(struct identity){ "ns", "vm", "u1", "full" });
 	add_full_node(f, "full");
 	for (size_t i = 0; i < count_of(paths); i++) {
-		blocking_client_send(&f->client, &f->s->loop, "GET", paths[i],
-			"");
-		run_until(&f->s->loop, &f->client.is_answered);
+		blocking_client_send(&f->served.client, &f->served.s->loop,
+			"GET", paths[i], "");
+		run_until(&f->served.s->loop, &f->served.client.is_answered);
 		buffer_printf(&all, "GET %s\n%.12s%s\n", paths[i],
-			f->client.answer,
-			strstr(f->client.answer, "\r\n\r\n") + 3);
+			f->served.client.answer,
+			strstr(f->served.client.answer, "\r\n\r\n") + 3);
 	}
 	buffer_char(&all, '\0');
 	assert_golden_json("aggregator/api.txt", all.data);

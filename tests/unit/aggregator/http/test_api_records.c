@@ -1,26 +1,13 @@
 /* /v1/decisions and /v1/moves: whole answers, and each parameter. */
 #include "aggregator/http/api_records.h"
 
-#include "aggregator/http/api.h"
 #include "aggregator/store/records.h"
-#include "lib/clock.h"
-#include "tests/support/blocking_client.h"
 #include "tests/support/golden.h"
-#include "tests/support/idle_clients.h"
-#include "tests/unit/aggregator/scratch.h"
+#include "tests/unit/aggregator/http/served_api.h"
 
 #include <math.h>
 
-struct fixture {
-	struct scratch *s;
-	struct api api;
-	struct httpd_routes routes;
-	struct httpd *httpd;
-	struct blocking_client client;
-};
-
-static const uint64_t day_us = UINT64_C(86400000000);
-static const uint64_t wall_us = UINT64_C(1800000000678901);
+static const uint64_t wall_us = SERVED_API_WALL_US;
 
 /* ---- records ---- */
 
@@ -155,59 +142,34 @@ static void write_moves(struct scratch *s)
 
 static int setup(void **state)
 {
-	struct fixture *f = xcalloc(1, sizeof(*f));
-	void *scratch = NULL;
+	struct served_api *served = xcalloc(1, sizeof(*served));
 
-	fake_clock_set(UINT64_C(864000000000), wall_us);
-	assert_int_equal(scratch_setup(&scratch), 0);
-	f->s = scratch;
-	scratch_open(f->s, day_us);
-	write_decisions(f->s);
-	write_moves(f->s);
-	f->api = (struct api){ .store = f->s->store };
-	f->routes = api_routes(&f->api);
-	assert_int_equal(
-		httpd_new(&f->httpd, &f->s->loop,
-			&(struct httpd_options){ .address = "127.0.0.1:0",
-				.serve = httpd_routes_serve,
-				.owner = &f->routes },
-			NULL),
-		0);
-	f->client.port = httpd_port(f->httpd);
-	*state = f;
+	served_api_open(served);
+	write_decisions(served->s);
+	write_moves(served->s);
+	served_api_serve(served);
+	*state = served;
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	struct fixture *f = *state;
-	void *scratch = f->s;
-
-	scratch_close(f->s);
-	httpd_close(f->httpd);
-	assert_int_equal(scratch_teardown(&scratch), 0);
-	free(f);
+	served_api_close(*state);
+	free(*state);
 	return 0;
 }
 
-static const char *get(struct fixture *f, const char *path, int status)
+static const char *get(struct served_api *served, const char *path, int status)
 {
-	const char *body;
-
-	blocking_client_send(&f->client, &f->s->loop, "GET", path, "");
-	run_until(&f->s->loop, &f->client.is_answered);
-	blocking_client_check(&f->client, status);
-	body = strstr(f->client.answer, "\r\n\r\n");
-	assert_non_null(body);
-	return body + 4;
+	return served_api_request(served, "GET", path, "", status);
 }
 
 /* The values of a key in the answer, each with a blank before it. */
-static const char *values_of(struct fixture *f, const char *path,
+static const char *values_of(struct served_api *served, const char *path,
 	const char *key, char out[256])
 {
 	scoped_free char *mark = xasprintf("\"%s\":\"", key);
-	const char *at = get(f, path, 200);
+	const char *at = get(served, path, 200);
 	size_t len = 0;
 
 	out[0] = '\0';
@@ -219,13 +181,36 @@ static const char *values_of(struct fixture *f, const char *path,
 	return out;
 }
 
-static void assert_refused(struct fixture *f, const char *path,
-	const char *sentence)
-{
-	const char *body = get(f, path, 400);
+/* A query, and what it gives. */
+struct query {
+	const char *text, *expected;
+};
 
-	if (strstr(body, sentence) == NULL) {
-		fail_msg("%s gave %s", path, body);
+static void assert_chosen(struct served_api *served, const char *list,
+	const char *key, const struct query *queries, size_t count)
+{
+	char out[256];
+
+	for (size_t i = 0; i < count; i++) {
+		scoped_free char *path =
+			xasprintf("%s%s", list, queries[i].text);
+
+		assert_string_equal(values_of(served, path, key, out),
+			queries[i].expected);
+	}
+}
+
+static void assert_refused(struct served_api *served, const char *list,
+	const struct query *queries, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		scoped_free char *path =
+			xasprintf("%s?%s", list, queries[i].text);
+		const char *body = get(served, path, 400);
+
+		if (strstr(body, queries[i].expected) == NULL) {
+			fail_msg("%s gave %s", path, body);
+		}
 	}
 }
 
@@ -233,13 +218,13 @@ static void assert_refused(struct fixture *f, const char *path,
 
 static void decisions_say_all_they_hold(void **state)
 {
-	assert_golden_json("api_decisions.json",
+	assert_golden_json("aggregator/decisions.json",
 		get(*state, "/v1/decisions", 200));
 }
 
 static void decisions_are_chosen_by_name_and_time(void **state)
 {
-	static const char *const cases[][2] = {
+	static const struct query queries[] = {
 		{ "",
 			" uid-of-launcher-web uid-of-launcher-db "
 			"uid-of-launcher-web" },
@@ -252,20 +237,14 @@ static void decisions_are_chosen_by_name_and_time(void **state)
 		{ "?from=1799999998&to=1799999999", " uid-of-launcher-db" },
 		{ "?to=1799999998", " uid-of-launcher-web" },
 	};
-	char out[256];
 
-	for (size_t i = 0; i < count_of(cases); i++) {
-		scoped_free char *path =
-			xasprintf("/v1/decisions%s", cases[i][0]);
-
-		assert_string_equal(values_of(*state, path, "uid", out),
-			cases[i][1]);
-	}
+	assert_chosen(*state, "/v1/decisions", "uid", queries,
+		count_of(queries));
 }
 
 static void a_wrong_parameter_of_decisions_is_a_sentence(void **state)
 {
-	static const char *const cases[][2] = {
+	static const struct query queries[] = {
 		{ "pod=web", "pod: 'web' is not NAMESPACE/NAME" },
 		{ "pod=/web", "pod: '/web' is not NAMESPACE/NAME" },
 		{ "pod=a/", "pod: 'a/' is not NAMESPACE/NAME" },
@@ -279,12 +258,7 @@ static void a_wrong_parameter_of_decisions_is_a_sentence(void **state)
 		{ "from=5&to=5", "from is not before to" },
 	};
 
-	for (size_t i = 0; i < count_of(cases); i++) {
-		scoped_free char *path =
-			xasprintf("/v1/decisions?%s", cases[i][0]);
-
-		assert_refused(*state, path, cases[i][1]);
-	}
+	assert_refused(*state, "/v1/decisions", queries, count_of(queries));
 	(void)get(*state, "/v1/decisions?limit=1000", 200);
 }
 
@@ -292,12 +266,13 @@ static void a_wrong_parameter_of_decisions_is_a_sentence(void **state)
 
 static void moves_say_all_they_hold(void **state)
 {
-	assert_golden_json("api_moves.json", get(*state, "/v1/moves", 200));
+	assert_golden_json("aggregator/moves.json",
+		get(*state, "/v1/moves", 200));
 }
 
 static void moves_are_chosen_by_vm_node_and_state(void **state)
 {
-	static const char *const cases[][2] = {
+	static const struct query queries[] = {
 		{ "", " id-3 id-2 id-1" },
 		{ "?vm=shop/web-2", " id-2" },
 		{ "?vm=bank/web-2", "" },
@@ -307,14 +282,8 @@ static void moves_are_chosen_by_vm_node_and_state(void **state)
 		{ "?state=recommended", " id-3 id-2" },
 		{ "?state=failed", "" },
 	};
-	char out[256];
 
-	for (size_t i = 0; i < count_of(cases); i++) {
-		scoped_free char *path = xasprintf("/v1/moves%s", cases[i][0]);
-
-		assert_string_equal(values_of(*state, path, "id", out),
-			cases[i][1]);
-	}
+	assert_chosen(*state, "/v1/moves", "id", queries, count_of(queries));
 }
 
 /* A list of as many moves as were asked for may have a next one. */
@@ -333,7 +302,7 @@ static void a_list_of_moves_goes_on_at_its_next(void **state)
 
 static void a_wrong_parameter_of_moves_is_a_sentence(void **state)
 {
-	static const char *const cases[][2] = {
+	static const struct query queries[] = {
 		{ "vm=web", "vm: 'web' is not NAMESPACE/NAME" },
 		{ "node=", "node: '' is not the name of a node" },
 		{ "state=x", "state: 'x' is not a state of a move" },
@@ -343,20 +312,16 @@ static void a_wrong_parameter_of_moves_is_a_sentence(void **state)
 		{ "before=-5", "before: '-5' is not the" },
 		{ "before=5-6x", "before: '5-6x' is not the" },
 	};
-	scoped_free char *longest = NULL;
-	char name[REPORT_NODE_MAX + 1];
+	char name[REPORT_NODE_MAX + 1] = "";
+	scoped_free char *path = NULL;
 
-	for (size_t i = 0; i < count_of(cases); i++) {
-		scoped_free char *path = xasprintf("/v1/moves?%s", cases[i][0]);
-
-		assert_refused(*state, path, cases[i][1]);
-	}
-	memset(name, 'n', sizeof(name));
-	name[REPORT_NODE_MAX] = '\0';
-	longest = xasprintf("/v1/moves?node=%s", name);
-	assert_refused(*state, longest, "is not the name of a node");
-	longest[strlen(longest) - 1] = '\0';
-	(void)get(*state, longest, 200);
+	assert_refused(*state, "/v1/moves", queries, count_of(queries));
+	memset(name, 'n', REPORT_NODE_MAX);
+	path = xasprintf("/v1/moves?node=%s", name);
+	assert_non_null(
+		strstr(get(*state, path, 400), "is not the name of a node"));
+	path[strlen(path) - 1] = '\0';
+	(void)get(*state, path, 200);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

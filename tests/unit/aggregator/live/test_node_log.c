@@ -1,48 +1,14 @@
 #include "aggregator/live/node_log.h"
 
-#include "lib/log.h"
+#include "tests/support/log_lines.h"
 #include "tests/unit/aggregator/sample.h"
-
-#include <stdio.h>
-#include <string.h>
 
 static const uint8_t run_a[REPORT_RUN_ID_BYTES] = { 'a' };
 static const uint64_t second_us = 1000000;
 
-/* The lines since the last forget_lines(), each with its first field. */
-static char lines[4096];
-static size_t line_count;
-
-void __wrap_log_write(enum log_level level, const char *file, int line,
-	const char *message, const struct log_field *fields);
-
-void __wrap_log_write(enum log_level level, const char *file, int line,
-	const char *message, const struct log_field *fields)
-{
-	size_t len = strlen(lines);
-
-	(void)level;
-	(void)file;
-	(void)line;
-	line_count++;
-	if (fields[0].text != NULL) {
-		(void)snprintf(lines + len, sizeof(lines) - len, "%s: %s\n",
-			message, fields[0].text);
-	} else {
-		(void)snprintf(lines + len, sizeof(lines) - len, "%s: %.0f\n",
-			message, fields[0].number);
-	}
-}
-
-static void forget_lines(void)
-{
-	lines[0] = '\0';
-	line_count = 0;
-}
-
 static int setup(void **state)
 {
-	forget_lines();
+	log_lines_forget();
 	*state = live_new(42, NULL);
 	return 0;
 }
@@ -71,17 +37,17 @@ static void logs_a_node_when_it_comes_is_lost_and_returns(void **state)
 	node_log_begin(nodes, live, second_us);
 	add(live, "a", 1, second_us);
 	node_log_poll(nodes, live, 2 * second_us);
-	assert_string_equal(lines, "first report of a node: a\n");
+	assert_string_equal(log_lines, "first report of a node: a\n");
 	node_log_poll(nodes, live, 290 * second_us);
-	assert_int_equal(line_count, 1);
-	forget_lines();
+	assert_int_equal(log_line_count, 1);
+	log_lines_forget();
 	node_log_poll(nodes, live, 302 * second_us);
 	node_log_poll(nodes, live, 307 * second_us);
-	assert_string_equal(lines, "node is lost: a\n");
-	forget_lines();
+	assert_string_equal(log_lines, "node is lost: a\n");
+	log_lines_forget();
 	add(live, "a", 2, 310 * second_us);
 	node_log_poll(nodes, live, 311 * second_us);
-	assert_string_equal(lines, "lost node reports again: a\n");
+	assert_string_equal(log_lines, "lost node reports again: a\n");
 	node_log_free(nodes);
 }
 
@@ -95,7 +61,7 @@ static void stored_nodes_are_not_new(void **state)
 	node_log_begin(nodes, live, 3 * second_us);
 	add(live, "b", 1, 4 * second_us);
 	node_log_poll(nodes, live, 5 * second_us);
-	assert_string_equal(lines, "first report of a node: b\n");
+	assert_string_equal(log_lines, "first report of a node: b\n");
 	node_log_free(nodes);
 }
 
@@ -111,8 +77,9 @@ static void a_thousand_invented_nodes_make_eleven_lines(void **state)
 		add(live, name, 1, second_us);
 	}
 	node_log_poll(nodes, live, 2 * second_us);
-	assert_int_equal(line_count, NODE_LOG_LINES + 1);
-	assert_non_null(strstr(lines, "first reports of more nodes: 990\n"));
+	assert_int_equal(log_line_count, NODE_LOG_LINES + 1);
+	assert_non_null(
+		strstr(log_lines, "first reports of more nodes: 990\n"));
 	node_log_free(nodes);
 }
 

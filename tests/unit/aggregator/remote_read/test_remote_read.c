@@ -3,14 +3,15 @@
 #include "aggregator/remote_read/remote_read.h"
 
 #include "kube/http.h"
-#include "lib/log.h"
 #include "lib/memory.h"
 #include "tests/support/cm.h"
 #include "tests/support/fake_timers.h"
+#include "tests/support/log_lines.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- the engine ---- */
@@ -30,15 +31,11 @@ static struct {
 	bool is_closed;
 } engine;
 
-static char logged[4096]; /* one message a line */
-
 struct http_client *__wrap_http_client_new(uv_loop_t *loop, const char *agent);
 void __wrap_http_client_close(struct http_client *client);
 struct http_transfer *__wrap_http_send(struct http_client *client,
 	const struct http_call *call);
 void __wrap_http_cancel(struct http_transfer *transfer);
-void __wrap_log_write(enum log_level level, const char *file, int line,
-	const char *message, const struct log_field *fields);
 
 struct http_client *__wrap_http_client_new(uv_loop_t *loop, const char *agent)
 {
@@ -53,7 +50,9 @@ void __wrap_http_client_close(struct http_client *client)
 	engine.is_closed = true;
 }
 
-/* The transfer is the request's number, from 1. */
+/* All transfers are one: the client only cancels them. */
+static char transfer_of_all;
+
 struct http_transfer *__wrap_http_send(struct http_client *client,
 	const struct http_call *call)
 {
@@ -67,7 +66,7 @@ struct http_transfer *__wrap_http_send(struct http_client *client,
 	(void)snprintf(r->url, sizeof(r->url), "%s", call->url);
 	(void)snprintf(r->type, sizeof(r->type), "%s", call->headers[0]);
 	r->body = xasprintf("%.*s", (int)call->len, call->body);
-	return (struct http_transfer *)(&logged[engine.sent]);
+	return (struct http_transfer *)&transfer_of_all;
 }
 
 static struct request take_oldest(void)
@@ -83,20 +82,8 @@ static struct request take_oldest(void)
 
 void __wrap_http_cancel(struct http_transfer *transfer)
 {
-	assert_non_null(transfer);
+	assert_ptr_equal(transfer, &transfer_of_all);
 	engine.cancelled++;
-}
-
-void __wrap_log_write(enum log_level level, const char *file, int line,
-	const char *message, const struct log_field *fields)
-{
-	size_t len = strlen(logged);
-
-	(void)level;
-	(void)file;
-	(void)line;
-	(void)snprintf(logged + len, sizeof(logged) - len, "%s: %s\n", message,
-		fields->text == NULL ? "" : fields->text);
 }
 
 static void answer(const struct http_response *response)
@@ -199,7 +186,7 @@ static int set_up(void **state)
 	struct fixture *f = xcalloc(1, sizeof(*f));
 
 	memset(&engine, 0, sizeof(engine));
-	logged[0] = '\0';
+	log_lines_forget();
 	assert_int_equal(uv_loop_init(&f->loop), 0);
 	fake_clock_set(1000000000, UINT64_C(1753000000000000));
 	f->config.http.url = "http://engine:9090/prefix//";
@@ -233,20 +220,21 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static bool is_due(void *owner)
-{
-	uint64_t *turns = owner;
-
-	return (*turns)-- == 0;
-}
-
 /* The clock goes on, and timers that are due fire. */
 static void pass(struct fixture *f, uint64_t ms)
 {
-	uint64_t turns = 3;
-
 	fake_clock_move(ms * 1000);
-	run_until_true(&f->loop, is_due, &turns);
+	for (int i = 0; i < 10; i++) {
+		(void)uv_run(&f->loop, UV_RUN_NOWAIT);
+	}
+}
+
+/* Questions of the first askers. */
+static void ask_all(struct fixture *f, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		ask(&f->askers[i]);
+	}
 }
 
 /* ---- tests ---- */
@@ -288,7 +276,7 @@ static void values_reach_the_one_who_asked(void **state)
 	assert_int_equal(remote_read_health(f->remote).questions, 1);
 	assert_float_equal(remote_read_health(f->remote).seconds, 0.25, 1e-9);
 	assert_int_equal(remote_read_health(f->remote).failures, 0);
-	assert_string_equal(logged, "");
+	assert_string_equal(log_lines, "");
 }
 
 /* The queries of 32 percentiles are longer than the text of one request. */
@@ -328,9 +316,7 @@ static void four_questions_run_and_sixteen_wait(void **state)
 	struct fixture *f = *state;
 	struct asker *last = &f->askers[ASKERS - 1];
 
-	for (size_t i = 0; i < ASKERS; i++) {
-		ask(&f->askers[i]);
-	}
+	ask_all(f, ASKERS);
 	assert_int_equal(engine.count, REMOTE_READ_RUNNING);
 	assert_int_equal(last->done, 1);
 	assert_int_equal(last->error.code, -EBUSY);
@@ -352,9 +338,7 @@ static void a_question_may_follow_from_an_answer(void **state)
 {
 	struct fixture *f = *state;
 
-	for (size_t i = 0; i < REMOTE_READ_RUNNING + 1; i++) {
-		ask(&f->askers[i]);
-	}
+	ask_all(f, REMOTE_READ_RUNNING + 1);
 	f->askers[0].asks_next = &f->askers[10];
 	answer_text(200, MATRIX(""));
 	assert_int_equal(engine.count, REMOTE_READ_RUNNING);
@@ -369,9 +353,7 @@ static void a_question_ends_at_its_deadline(void **state)
 {
 	struct fixture *f = *state;
 
-	for (size_t i = 0; i < REMOTE_READ_RUNNING + 1; i++) {
-		ask(&f->askers[i]);
-	}
+	ask_all(f, REMOTE_READ_RUNNING + 1);
 	pass(f, REMOTE_READ_DEADLINE_US / 1000 - 1);
 	assert_int_equal(f->askers[0].done + f->askers[4].done, 0);
 	pass(f, 101);
@@ -391,9 +373,7 @@ static void a_question_of_a_client_that_hung_up_ends(void **state)
 {
 	struct fixture *f = *state;
 
-	for (size_t i = 0; i < REMOTE_READ_RUNNING + 1; i++) {
-		ask(&f->askers[i]);
-	}
+	ask_all(f, REMOTE_READ_RUNNING + 1);
 	f->askers[1].has_hung_up = true;
 	pass(f, 100);
 	assert_int_equal(f->askers[1].done, 1);
@@ -402,7 +382,7 @@ static void a_question_of_a_client_that_hung_up_ends(void **state)
 	assert_int_equal(f->askers[0].done + f->askers[4].done, 0);
 	assert_int_equal(engine.sent, REMOTE_READ_RUNNING + 1);
 	assert_int_equal(remote_read_health(f->remote).failures, 0);
-	assert_string_equal(logged, "");
+	assert_string_equal(log_lines, "");
 }
 
 static void what_an_engine_refuses_is_a_sentence(void **state)
@@ -473,7 +453,7 @@ static void failures_are_logged_once_until_it_recovers(void **state)
 	answer_text(200, MATRIX(""));
 	ask(&f->askers[4]);
 	answer_text(200, MATRIX(""));
-	assert_string_equal(logged,
+	assert_string_equal(log_lines,
 		"remote read is failing: 'http://engine:9090' returned status "
 		"503\nremote read recovered: http://engine:9090\n");
 }
@@ -482,9 +462,7 @@ static void a_stopped_reader_ends_all_questions_and_asks_none(void **state)
 {
 	struct fixture *f = *state;
 
-	for (size_t i = 0; i < REMOTE_READ_RUNNING + 1; i++) {
-		ask(&f->askers[i]);
-	}
+	ask_all(f, REMOTE_READ_RUNNING + 1);
 	remote_read_stop(f->remote);
 	assert_true(engine.is_closed);
 	assert_int_equal(engine.cancelled, REMOTE_READ_RUNNING);
