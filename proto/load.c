@@ -94,6 +94,39 @@ void node_load_copy(struct node_load *out, const struct node_load *from)
 	node_load_name_vms(out, names);
 }
 
+static const struct hugepages *find_hugepages(const struct node_load *load,
+	uint64_t page_bytes)
+{
+	for (size_t i = 0; i < load->hugepages_count; i++) {
+		if (load->hugepages[i].size_bytes == page_bytes) {
+			return &load->hugepages[i];
+		}
+	}
+	return NULL;
+}
+
+/* The kernel counts reserved pages as free until they are touched. */
+bool load_free_hugepages(int64_t *out, const struct node_load *load,
+	uint64_t page_bytes)
+{
+	const int64_t most = INT64_C(1) << 62;
+	const struct hugepages *pages = find_hugepages(load, page_bytes);
+	uint64_t reserved;
+
+	if (pages == NULL || pages->free == REPORT_UNKNOWN) {
+		return false;
+	}
+	reserved = pages->reserved == REPORT_UNKNOWN ? 0 : pages->reserved;
+	if (reserved > pages->free) {
+		reserved = pages->free;
+	}
+	if (__builtin_mul_overflow(pages->free - reserved, page_bytes, out) ||
+		*out > most) {
+		*out = most;
+	}
+	return true;
+}
+
 void vm_load_init(struct vm_load *vm)
 {
 	*vm = (struct vm_load){

@@ -35,6 +35,12 @@ struct node_load {
 #undef X
 };
 
+/* The bytes in pages of this size that are free and not reserved, at most
+ * 2^62. False: not known; *out is then untouched. Without `reserved`, all free
+ * pages count. */
+bool load_free_hugepages(int64_t *out, const struct node_load *load,
+	uint64_t page_bytes);
+
 struct load_field {
 	const char *group;
 	const char *name;

@@ -79,7 +79,7 @@ struct judgement {
 /* Removing other pods would free memory, but not repair KVM. */
 static bool is_resolvable(uint64_t reasons)
 {
-	return (reasons & ~(UINT64_C(1) << REASON_MEMORY_USED)) == 0;
+	return (reasons & ~FILTER_USED) == 0;
 }
 
 static void write_failures(struct json *j, const struct args *args,

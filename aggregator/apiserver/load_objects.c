@@ -21,6 +21,8 @@ static const struct api_model_field hugepages_fields[] = {
 	{ API_FIELD(COUNT, hugepages, total), "Pages of this size" },
 	{ API_FIELD(COUNT, hugepages, free),
 		"Pages of this size that are not in use" },
+	{ API_FIELD(COUNT, hugepages, reserved),
+		"Pages of them that are reserved but not yet in use" },
 };
 
 static const struct api_model_field kvm_fields[] = {

@@ -58,6 +58,7 @@ static void write_hugepages(struct json *j, const struct node_load *load)
 		json_unsigned(j, "size_bytes", pages->size_bytes);
 		write_pages(j, "total", pages->total);
 		write_pages(j, "free", pages->free);
+		write_pages(j, "reserved", pages->reserved);
 		json_object_end(j);
 	}
 	json_array_end(j);

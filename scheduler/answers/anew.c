@@ -53,7 +53,7 @@ static struct node *node_without(const struct node *node, const struct pod *pod)
 		node_add_counted_pod(copy, node->pods[i].pod,
 			node->pods[i].bound_us);
 	}
-	node_remove_pod(copy, pod);
+	node_vacate(copy, pod);
 	relieve(&copy->metrics, cores, bytes);
 	return copy;
 }

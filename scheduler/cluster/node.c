@@ -14,7 +14,7 @@ static void add_signed(int64_t *sum, int64_t amount, int sign)
 		(uint64_t)(int64_t)sign * (uint64_t)amount);
 }
 
-static struct node_resource *find_scalar(const struct node *node,
+const struct node_resource *node_scalar(const struct node *node,
 	uint32_t resource)
 {
 	for (size_t i = 0; i < node->scalar_count; i++) {
@@ -23,6 +23,14 @@ static struct node_resource *find_scalar(const struct node *node,
 		}
 	}
 	return NULL;
+}
+
+static struct node_resource *find_scalar(struct node *node, uint32_t resource)
+{
+	const struct node_resource *scalar = node_scalar(node, resource);
+
+	return scalar == NULL ? NULL
+			      : &node->scalars[scalar - node->scalars];
 }
 
 /* Frees what was read from the Node object. */
@@ -192,11 +200,16 @@ static void inherit(struct node *fresh, const struct node *old)
 	for (size_t i = 0; i < fresh->scalar_count; i++) {
 		struct node_resource *scalar = &fresh->scalars[i];
 		const struct node_resource *before =
-			find_scalar(old, scalar->resource);
+			node_scalar(old, scalar->resource);
 
-		scalar->requested = before != NULL
-			? before->requested
-			: sum_requests(old, scalar->resource);
+		if (before == NULL) {
+			scalar->requested =
+				sum_requests(old, scalar->resource);
+			continue;
+		}
+		scalar->requested = before->requested;
+		scalar->is_measured = before->is_measured;
+		scalar->free_bytes = before->free_bytes;
 	}
 }
 
@@ -221,8 +234,10 @@ static int64_t expected_milli(const struct pod *pod)
 	return pod->is_vm ? 0 : llround(pod->expected_cores * 1000);
 }
 
-/* Adds the pod to the sums, or removes it with sign -1. */
-static void count_pod(struct node *node, const struct pod *pod, int sign)
+/* Adds the pod to the sums, or removes it with sign -1. has_pages: it takes or
+ * frees huge pages that the last load shows otherwise. */
+static void count_pod(struct node *node, const struct pod *pod, int sign,
+	bool has_pages)
 {
 	const struct resources *requests = &pod->requests;
 
@@ -237,6 +252,8 @@ static void count_pod(struct node *node, const struct pod *pod, int sign)
 
 		if (scalar != NULL) {
 			add_signed(&scalar->requested, amount->value, sign);
+			add_signed(&scalar->free_bytes, amount->value,
+				has_pages ? -sign : 0);
 		}
 	}
 	node->nonzero_milli += sign * pod->nonzero.cpu_milli;
@@ -254,25 +271,54 @@ void node_add_counted_pod(struct node *node, const struct pod *pod,
 	node->pods[node->pod_count++] = (struct node_pod){ pod, bound_us };
 }
 
-void node_add_pod(struct node *node, const struct pod *pod, int64_t bound_us)
+/* The last load cannot show what the pod uses. */
+static bool is_newer_than_load(const struct node *node, int64_t bound_us)
 {
-	count_pod(node, pod, 1);
+	return bound_us >= node->metrics.sample_us;
+}
+
+static void add_pod(struct node *node, const struct pod *pod, int64_t bound_us,
+	bool has_pages)
+{
+	count_pod(node, pod, 1, has_pages);
 	node_add_counted_pod(node, pod, bound_us);
 	if (pod->is_vm) {
 		node_vms_add(&node->vms, pod, bound_us);
 	}
 }
 
-void node_remove_pod(struct node *node, const struct pod *pod)
+void node_add_pod(struct node *node, const struct pod *pod, int64_t bound_us)
 {
-	count_pod(node, pod, -1);
+	add_pod(node, pod, bound_us, is_newer_than_load(node, bound_us));
+}
+
+void node_occupy(struct node *node, const struct pod *pod, int64_t bound_us)
+{
+	add_pod(node, pod, bound_us, true);
+}
+
+static void remove_pod(struct node *node, const struct pod *pod, bool has_pages)
+{
 	for (size_t i = 0; i < node->pod_count; i++) {
 		if (node->pods[i].pod == pod) {
+			has_pages |= is_newer_than_load(node,
+				node->pods[i].bound_us);
 			node->pods[i] = node->pods[--node->pod_count];
 			break;
 		}
 	}
+	count_pod(node, pod, -1, has_pages);
 	node_vms_remove(&node->vms, pod->uid);
+}
+
+void node_remove_pod(struct node *node, const struct pod *pod)
+{
+	remove_pod(node, pod, false);
+}
+
+void node_vacate(struct node *node, const struct pod *pod)
+{
+	remove_pod(node, pod, true);
 }
 
 const char *node_hostname(const struct node *node)
@@ -301,10 +347,44 @@ bool node_is_selected(const struct node *node, const struct pod *pod)
 			node_selector_matches(&pod->required, &subject));
 }
 
+/* The requests for the resource of pods that are newer than the load. */
+static int64_t sum_newer_requests(const struct node *node, uint32_t resource)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < node->pod_count; i++) {
+		const struct node_pod *at = &node->pods[i];
+
+		if (is_newer_than_load(node, at->bound_us)) {
+			add_signed(&sum, requested_by(at->pod, resource), 1);
+		}
+	}
+	return sum;
+}
+
+static void set_hugepages(struct node *node, const struct node_load *load)
+{
+	for (size_t i = 0; i < node->scalar_count; i++) {
+		struct node_resource *scalar = &node->scalars[i];
+		uint64_t page_bytes = resources_page_bytes(
+			interner_text(node->interner, scalar->resource));
+		int64_t bytes;
+
+		scalar->is_measured = page_bytes > 0 &&
+			load_free_hugepages(&bytes, load, page_bytes);
+		if (scalar->is_measured) {
+			scalar->free_bytes = bytes;
+			add_signed(&scalar->free_bytes,
+				sum_newer_requests(node, scalar->resource), -1);
+		}
+	}
+}
+
 void node_set_load(struct node *node, const struct node_load *load,
 	int64_t sample_us, int64_t now_us)
 {
 	node_metrics_set(&node->metrics, load, sample_us);
+	set_hugepages(node, load);
 	node_vms_set_load(&node->vms, load,
 		sample_us < now_us ? sample_us : now_us);
 }

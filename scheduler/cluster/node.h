@@ -28,7 +28,11 @@ enum { NODE_RESOURCES_MAX = 256, NODE_TAINTS_MAX = 1024 };
  * do not count, because none of them is ever there. */
 struct node_resource {
 	uint32_t resource; /* held */
+	bool is_measured;  /* huge pages that the last load lists */
 	int64_t allocatable, requested;
+	/* Only if measured: the bytes in pages that are neither used nor
+	 * reserved, by anyone, without those of pods added since the load. */
+	int64_t free_bytes;
 };
 
 /* A pod on the node. */
@@ -98,6 +102,16 @@ void node_add_counted_pod(struct node *node, const struct pod *pod,
 
 /* Undoes either with the same pointer. */
 void node_remove_pod(struct node *node, const struct pod *pod);
+
+/* As node_add_pod() and node_remove_pod(), for what a search supposes: the pod
+ * takes or frees its huge pages at once, also if the last load is newer than
+ * the pod. Each undoes the other. */
+void node_occupy(struct node *node, const struct pod *pod, int64_t bound_us);
+void node_vacate(struct node *node, const struct pod *pod);
+
+/* NULL: the node does not offer it. */
+const struct node_resource *node_scalar(const struct node *node,
+	uint32_t resource);
 
 /* The value of the label kubernetes.io/hostname; NULL: there is none. */
 const char *node_hostname(const struct node *node);

@@ -15,15 +15,11 @@ static bool is_short(int64_t wanted, int64_t allocatable, int64_t requested)
 static bool is_scalar_short(const struct amount *wanted,
 	const struct node *node)
 {
-	for (size_t i = 0; i < node->scalar_count; i++) {
-		const struct node_resource *scalar = &node->scalars[i];
+	const struct node_resource *scalar =
+		node_scalar(node, wanted->resource);
 
-		if (scalar->resource == wanted->resource) {
-			return is_short(wanted->value, scalar->allocatable,
-				scalar->requested);
-		}
-	}
-	return true;
+	return scalar == NULL ||
+		is_short(wanted->value, scalar->allocatable, scalar->requested);
 }
 
 static uint64_t filter_resources(const struct pod *pod, const struct node *node)
@@ -106,6 +102,21 @@ static uint64_t filter_kvm(enum kvm_state state)
 	return reasons[state];
 }
 
+static bool has_free_hugepages(const struct pod *pod, const struct node *node)
+{
+	for (size_t i = 0; i < pod->requests.scalar_count; i++) {
+		const struct amount *wanted = &pod->requests.scalars[i];
+		const struct node_resource *scalar =
+			node_scalar(node, wanted->resource);
+
+		if (scalar != NULL && scalar->is_measured &&
+			scalar->free_bytes < wanted->value) {
+			return false;
+		}
+	}
+	return true;
+}
+
 uint64_t filter_by_metrics(const struct pod *pod, const struct node *node,
 	const struct filter_options *options, int64_t now_us)
 {
@@ -123,6 +134,10 @@ uint64_t filter_by_metrics(const struct pod *pod, const struct node *node,
 		metrics->memory_available <
 			(double)pod->requests.memory_bytes) {
 		return BIT(REASON_MEMORY_USED);
+	}
+	if (options->has_hugepages_limit && pod->requests_hugepages &&
+		!has_free_hugepages(pod, node)) {
+		return BIT(REASON_HUGEPAGES_USED);
 	}
 	return 0;
 }
@@ -250,6 +265,8 @@ static const struct {
 		"node(s) cannot start VMs: KVM run_failed" },
 	[REASON_MEMORY_USED] = { PLUGIN_MEMORY_AVAILABLE,
 		"node(s) had less memory available than requested" },
+	[REASON_HUGEPAGES_USED] = { PLUGIN_HUGEPAGES_AVAILABLE,
+		"node(s) had fewer huge pages free than requested" },
 };
 
 const char *filter_reason_text(char *out, size_t size,
@@ -294,6 +311,7 @@ const char *filter_plugin_name(enum filter_plugin plugin)
 		[PLUGIN_INTER_POD_AFFINITY] = "InterPodAffinity",
 		[PLUGIN_WORKING_KVM] = "WorkingKVM",
 		[PLUGIN_MEMORY_AVAILABLE] = "MemoryThere",
+		[PLUGIN_HUGEPAGES_AVAILABLE] = "HugePagesThere",
 	};
 
 	return names[plugin];

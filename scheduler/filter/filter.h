@@ -3,10 +3,10 @@
  * The filters are NodeUnschedulable, NodeName, TaintToleration, NodeAffinity,
  * NodePorts, NodeResourcesFit, the four volume plugins, PodTopologySpread and
  * InterPodAffinity. The first that rejects gives the node's reasons;
- * NodeResourcesFit gives all resources that are insufficient. Two filters of
- * our own follow: broken KVM, for pods that request KVM, and too little
- * available memory. Both need fresh data. filter/prefilter.h decides before
- * whatever concerns the pod alone or the whole cluster. */
+ * NodeResourcesFit gives all resources that are insufficient. Three filters of
+ * our own follow: broken KVM, for pods that request KVM, too little available
+ * memory, and too few free huge pages. All need fresh data. filter/prefilter.h
+ * decides before whatever concerns the pod alone or the whole cluster. */
 #pragma once
 
 #include "scheduler/cluster/node.h"
@@ -42,12 +42,18 @@ enum filter_reason {
 	REASON_KVM_CREATE_FAILED,
 	REASON_KVM_RUN_FAILED,
 	REASON_MEMORY_USED,
+	REASON_HUGEPAGES_USED,
 	REASON_SCALAR,
 	REASONS_MAX = 64,
 };
 
 _Static_assert(REASON_SCALAR + RESOURCES_POD_MAX <= REASONS_MAX,
 	"every resource of a pod needs a bit");
+
+/* The reasons that end when others use less: they need measured data. */
+#define FILTER_USED                                                            \
+	(UINT64_C(1) << REASON_MEMORY_USED |                                   \
+		UINT64_C(1) << REASON_HUGEPAGES_USED)
 
 /* The plugins of kube-scheduler and our own filters, for metrics. */
 enum filter_plugin {
@@ -66,6 +72,7 @@ enum filter_plugin {
 	PLUGIN_INTER_POD_AFFINITY,
 	PLUGIN_WORKING_KVM,
 	PLUGIN_MEMORY_AVAILABLE,
+	PLUGIN_HUGEPAGES_AVAILABLE,
 	FILTER_PLUGINS,
 };
 
@@ -79,12 +86,15 @@ enum { FILTER_REASON_TEXT_MAX = 400 };
 struct filter_options {
 	/* Reject nodes whose available memory is below the pod's request. */
 	bool has_memory_limit;
+	/* Reject nodes that have fewer free huge pages of a size than the pod
+	 * requests, whoever holds the others. */
+	bool has_hugepages_limit;
 };
 
 /* An initialiser. */
 #define FILTER_DEFAULTS                                                        \
 	{                                                                      \
-		.has_memory_limit = true                                       \
+		.has_memory_limit = true, .has_hugepages_limit = true          \
 	}
 
 /* One bit per reason; 0: the node is feasible. Call prefilter_run() before, for

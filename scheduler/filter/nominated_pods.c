@@ -37,9 +37,9 @@ static size_t count_all(struct prefilter *prefilter, struct node *node,
 			continue;
 		}
 		if (sign > 0) {
-			node_add_pod(node, nominated, TIME_LONG_AGO);
+			node_occupy(node, nominated, TIME_LONG_AGO);
 		} else {
-			node_remove_pod(node, nominated);
+			node_vacate(node, nominated);
 		}
 		count(prefilter, nominated, node, sign);
 		counted++;

@@ -40,12 +40,9 @@ static bool is_stopped(const struct plan_input *input)
 
 static int64_t offered(const struct node *node, uint32_t resource)
 {
-	for (size_t i = 0; i < node->scalar_count; i++) {
-		if (node->scalars[i].resource == resource) {
-			return node->scalars[i].allocatable;
-		}
-	}
-	return 0;
+	const struct node_resource *scalar = node_scalar(node, resource);
+
+	return scalar == NULL ? 0 : scalar->allocatable;
 }
 
 /* The pod would fit if no other pod were there. */

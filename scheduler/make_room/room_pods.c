@@ -12,7 +12,7 @@ bool room_pods_may_fit(uint64_t reasons)
 		BIT(REASON_VOLUMES + VOLUMES_IN_USE) |
 		BIT(REASON_VOLUMES + VOLUMES_COUNT) |
 		BIT(REASON_POD_ANTI_AFFINITY) |
-		BIT(REASON_EXISTING_ANTI_AFFINITY) | BIT(REASON_MEMORY_USED) |
+		BIT(REASON_EXISTING_ANTI_AFFINITY) | FILTER_USED |
 		~(BIT(REASON_SCALAR) - 1);
 
 	return reasons != 0 && (reasons & ~removable) == 0;
@@ -43,5 +43,5 @@ uint64_t room_pods_reasons(const struct decision *decision, const char *node)
 
 bool room_pods_waits_for_data(uint64_t reasons)
 {
-	return reasons == BIT(REASON_MEMORY_USED);
+	return reasons != 0 && (reasons & ~FILTER_USED) == 0;
 }

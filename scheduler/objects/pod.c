@@ -151,6 +151,17 @@ static bool requests_resource(const struct pod *pod, const char *resource)
 	return false;
 }
 
+static bool requests_hugepages(const struct pod *pod)
+{
+	for (size_t i = 0; i < pod->requests.scalar_count; i++) {
+		if (resources_page_bytes(interner_text(pod->interner,
+			    pod->requests.scalars[i].resource)) > 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* Keeps the first of the errors of reading the parts of a pod. */
 static void keep_error(struct pod *pod, int r, const struct error *err)
 {
@@ -171,6 +182,7 @@ static void read_requests(struct pod *pod, const struct json_value *spec,
 		&err);
 	nonzero_read(&pod->nonzero, spec, &pod->requests);
 	pod->requests_kvm = requests_resource(pod, "devices.kubevirt.io/kvm");
+	pod->requests_hugepages = requests_hugepages(pod);
 	pod->vcpus = pod->is_vm ? forecast_vcpus(spec) : 0;
 	pod->is_dedicated = pod->is_vm && forecast_is_dedicated(spec);
 	pod->expected_cores = pod->is_vm

@@ -91,6 +91,7 @@ struct pod {
 	struct resources requests;
 	struct nonzero_requests nonzero;
 	bool requests_kvm;     /* requests devices.kubevirt.io/kvm */
+	bool requests_hugepages;
 	double vcpus;	       /* of a VM: see objects/forecast.h; else 0 */
 	bool is_dedicated;     /* the vCPUs have CPUs of their own */
 	double expected_cores; /* without any usage of its own */

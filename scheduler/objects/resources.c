@@ -15,6 +15,19 @@ static bool has_prefix(const char *text, const char *prefix)
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+#define HUGEPAGES "hugepages-"
+
+uint64_t resources_page_bytes(const char *name)
+{
+	struct quantity size;
+
+	if (!has_prefix(name, HUGEPAGES) ||
+		quantity_parse(&size, name + strlen(HUGEPAGES), NULL) < 0) {
+		return 0;
+	}
+	return (uint64_t)quantity_units(size);
+}
+
 /* NodeResourcesFit's IsScalarResourceName(). */
 static bool is_counted(const char *name)
 {
@@ -24,7 +37,7 @@ static bool is_counted(const char *name)
 	if (strchr(name, '/') != NULL) {
 		return !has_prefix(name, "requests.");
 	}
-	return has_prefix(name, "hugepages-") ||
+	return has_prefix(name, HUGEPAGES) ||
 		has_prefix(name, "attachable-volumes-");
 }
 
@@ -196,7 +209,7 @@ static void add_container(struct resource_entries *entries,
 static bool is_pod_level(const char *name)
 {
 	return strcmp(name, "cpu") == 0 || strcmp(name, "memory") == 0 ||
-		has_prefix(name, "hugepages-");
+		has_prefix(name, HUGEPAGES);
 }
 
 /* Pod-level requests. The API allows cpu, memory and hugepages there. */

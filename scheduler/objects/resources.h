@@ -61,6 +61,9 @@ must_check int resources_read_requests(struct resources *out,
 	struct interner *interner, const struct json_value *spec,
 	const struct json_value *status, struct error *err);
 
+/* The size of the pages of "hugepages-2Mi"; 0: not the name of huge pages. */
+uint64_t resources_page_bytes(const char *name);
+
 /* An init container with restartPolicy Always. */
 bool resources_is_sidecar(const struct json_value *container);
 

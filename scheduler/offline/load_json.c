@@ -112,6 +112,38 @@ static int read_vms(struct node_load *load, const struct json_value *object,
 	return r;
 }
 
+/* REPORT_UNKNOWN: missing, null or negative. */
+static int read_count(uint64_t *out, const struct json_value *object,
+	const char *key, struct error *err)
+{
+	double number;
+	int r = read_figure(&number, json_value_get(object, key), key, err);
+
+	*out = isnan(number) ? REPORT_UNKNOWN : (uint64_t)fmin(number, 1e18);
+	return r;
+}
+
+static int read_hugepages(struct node_load *load,
+	const struct json_value *object, struct error *err)
+{
+	const struct json_value *list = NULL;
+	int r = json_fields_optional_list(&list, object, "hugepages",
+		REPORT_HUGEPAGE_SIZES, err);
+
+	for (const struct json_value *v = json_value_first(list);
+		v != NULL && r == 0; v = json_value_next(v)) {
+		struct hugepages *pages =
+			&load->hugepages[load->hugepages_count++];
+
+		r = read_count(&pages->size_bytes, v, "size_bytes", err);
+		r = r < 0 ? r : read_count(&pages->total, v, "total", err);
+		r = r < 0 ? r : read_count(&pages->free, v, "free", err);
+		r = r < 0 ? r
+			  : read_count(&pages->reserved, v, "reserved", err);
+	}
+	return r;
+}
+
 /* Without an age, a node is fresh only if its state says so. Ages above a year
  * count as a year. */
 static int read_age(uint64_t *out_us, const struct json_value *object,
@@ -144,6 +176,7 @@ static int read_node(struct node_load *load, const struct json_value *object,
 	load->name = xstrdup(name);
 	r = read_age(&load->age_us, object, err);
 	r = r < 0 ? r : read_figures(load, object, err);
+	r = r < 0 ? r : read_hugepages(load, object, err);
 	r = r < 0 ? r : read_vms(load, object, err);
 	read_kvm(load, json_value_get(object, "kvm"));
 	return r < 0 ? error_wrap(err, r, "load of node '%s'", name) : 0;

@@ -19,8 +19,9 @@ struct load_answer {
 };
 
 /* Unknown members are skipped; numbers that are missing, null or negative
- * become NAN. A node without age_s is a year old, or 0 s if its state is
- * "fresh". -EBADMSG: a wrong type; -E2BIG. The error names the place. */
+ * become NAN, and numbers of pages REPORT_UNKNOWN. A node without age_s is a
+ * year old, or 0 s if its state is "fresh". -EBADMSG: a wrong type; -E2BIG. The
+ * error names the place. */
 must_check int load_answer_read(struct load_answer *out,
 	const struct json_value *answer, struct error *err);
 void load_answer_fini(struct load_answer *answer); /* zeroed is fine */

@@ -1,5 +1,7 @@
 #include "scheduler/plan/shortfall.h"
 
+#include <math.h>
+
 static void add(struct shortfall *out, enum shortfall_kind kind,
 	uint32_t resource, double amount)
 {
@@ -19,30 +21,31 @@ static void add_resource(struct shortfall *out, enum shortfall_kind kind,
 	}
 }
 
-static const struct node_resource *scalar_of(const struct node *node,
-	uint32_t resource)
+/* The amount that is left for pods. by_use: at most the free huge pages. */
+static double scalar_room(const struct node_resource *scalar, bool by_use)
 {
-	for (size_t i = 0; i < node->scalar_count; i++) {
-		if (node->scalars[i].resource == resource) {
-			return &node->scalars[i];
-		}
+	double room;
+
+	if (scalar == NULL) {
+		return 0;
 	}
-	return NULL;
+	room = (double)scalar->allocatable - (double)scalar->requested;
+	return by_use && scalar->is_measured
+		? fmin(room, (double)scalar->free_bytes)
+		: room;
 }
 
 static void add_scalars(struct shortfall *out, const struct resources *r,
-	const struct node *node)
+	const struct node *node, bool by_use)
 {
 	for (size_t i = 0; i < r->scalar_count; i++) {
 		const struct amount *amount = &r->scalars[i];
-		const struct node_resource *scalar =
-			scalar_of(node, amount->resource);
-		double room = scalar == NULL ? 0
-					     : (double)scalar->allocatable -
-				(double)scalar->requested;
 
 		add(out, SHORTFALL_SCALAR, amount->resource,
-			(double)amount->value - room);
+			(double)amount->value -
+				scalar_room(
+					node_scalar(node, amount->resource),
+					by_use));
 	}
 }
 
@@ -51,6 +54,7 @@ void shortfall_of(struct shortfall *out, const struct pod *pod,
 	int64_t now_us)
 {
 	const struct resources *r = &pod->requests;
+	bool is_fresh = node_metrics_is_fresh(&node->metrics, now_us);
 
 	out->count = 0;
 	add(out, SHORTFALL_PODS, 0,
@@ -63,10 +67,9 @@ void shortfall_of(struct shortfall *out, const struct pod *pod,
 	add_resource(out, SHORTFALL_EPHEMERAL, r->ephemeral_bytes,
 		(double)node->ephemeral_bytes -
 			(double)node->ephemeral_bytes_requested);
-	add_scalars(out, r, node);
+	add_scalars(out, r, node, options->has_hugepages_limit && is_fresh);
 	/* An unknown figure compares as false. */
-	if (options->has_memory_limit &&
-		node_metrics_is_fresh(&node->metrics, now_us)) {
+	if (options->has_memory_limit && is_fresh) {
 		add(out, SHORTFALL_USED, 0,
 			(double)r->memory_bytes -
 				node->metrics.memory_available);

@@ -45,7 +45,7 @@ static size_t find_pod(const struct node *node, const struct pod *pod)
 /* Nobody reads the models of VMs now, and their sums take long. */
 static void put(struct node *node, const struct pod *pod, int64_t bound_us)
 {
-	node_add_pod(node, pod, bound_us);
+	node_occupy(node, pod, bound_us);
 	node->vms.count = 0;
 }
 
@@ -59,7 +59,7 @@ static void remove_pod(struct state *s, const struct pod *pod, size_t at)
 	change->is_removal = true;
 	change->position = position;
 	change->bound_us = node->pods[position].bound_us;
-	node_remove_pod(node, pod);
+	node_vacate(node, pod);
 }
 
 static void add_pod(struct state *s, const struct pod *pod, size_t at)
@@ -88,7 +88,7 @@ static void undo_change(struct state *s)
 		put(at->node, change->pod, change->bound_us);
 		restore_order(s, change);
 	} else {
-		node_remove_pod(at->node, change->pod);
+		node_vacate(at->node, change->pod);
 	}
 	at->node->metrics.memory_available = change->memory_before;
 	at->used = change->used_before;

@@ -162,6 +162,41 @@ static void copies_and_releases_an_empty_load(void **state)
 	node_load_fini(NULL);
 }
 
+static void reserved_huge_pages_are_not_free(void **state)
+{
+	const int64_t most = INT64_C(1) << 62;
+	static const struct {
+		uint64_t size, free, reserved;
+		int64_t pages;
+	} cases[] = {
+		{ 1 << 21, 500, 0, 500 },
+		{ 1 << 21, 500, 7, 493 },
+		{ 1 << 21, 500, REPORT_UNKNOWN, 500 },
+		{ 1 << 21, 7, 500, 0 },
+		{ 1 << 21, REPORT_UNKNOWN, 0, -1 },
+		{ 1 << 30, 500, 0, -1 },
+	};
+	struct node_load load;
+	int64_t bytes;
+
+	(void)state;
+	node_load_init(&load);
+	load.hugepages_count = 1;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		load.hugepages[0] = (struct hugepages){ cases[i].size, 1000,
+			cases[i].free, cases[i].reserved };
+		bytes = -(INT64_C(1) << 21);
+		assert_int_equal(load_free_hugepages(&bytes, &load, 1 << 21),
+			cases[i].pages >= 0);
+		assert_int_equal(bytes >> 21, cases[i].pages);
+	}
+	load.hugepages[0] = (struct hugepages){ UINT64_C(1) << 40, 0,
+		UINT64_C(1) << 40, 0 };
+	assert_true(load_free_hugepages(&bytes, &load, UINT64_C(1) << 40));
+	assert_true(bytes == most);
+	node_load_fini(&load);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -171,6 +206,7 @@ int main(void)
 		cmocka_unit_test(a_new_vm_has_unknown_figures),
 		cmocka_unit_test(a_copy_is_deep),
 		cmocka_unit_test(copies_and_releases_an_empty_load),
+		cmocka_unit_test(reserved_huge_pages_are_not_free),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -252,6 +252,61 @@ static void does_not_count_huge_pages_as_memory(void **state)
 	interner_free(interner);
 }
 
+/* A node with 20 free pages of 1 GiB for Kubernetes, of which others hold some.
+ * The VM wants 16. */
+static void rejects_pages_that_others_hold(void **state)
+{
+	static const struct {
+		uint64_t free, reserved;
+		int64_t age_s;
+		bool has_limit;
+		const char *expected;
+	} cases[] = {
+		{ 20, 0, 0, true, "" },
+		{ 16, 0, 0, true, "" },
+		{ 15, 0, 0, true,
+			"node(s) had fewer huge pages free than requested" },
+		{ 20, 5, 0, true,
+			"node(s) had fewer huge pages free than requested" },
+		{ 16, REPORT_UNKNOWN, 0, true, "" },
+		{ REPORT_UNKNOWN, 0, 0, true, "" },
+		{ 0, 0, 16, true, "" },
+		{ 0, 0, 0, false, "" },
+	};
+	struct interner *interner = interner_new();
+	struct node *node = given_node(interner,
+		"{'metadata':{'name':'n'},'status':{'allocatable':{'cpu':'16',"
+		"'memory':'64Gi','pods':'110','hugepages-1Gi':'20Gi'}}}");
+	struct pod *vm = given_spec(interner,
+		"{'containers':[{'resources':{'requests':{'memory':'1Gi',"
+		"'hugepages-1Gi':'16Gi'}}}]}");
+
+	(void)state;
+	for (size_t i = 0; i < count_of(cases); i++) {
+		const struct filter_options options = {
+			.has_hugepages_limit = cases[i].has_limit
+		};
+		struct prefilter prefilter = { .pod = vm };
+		struct node_load load = given_load(0, 0);
+		char text[FILTER_REASON_TEXT_MAX] = "";
+		uint64_t reasons;
+
+		load.hugepages_count = 1;
+		load.hugepages[0] = (struct hugepages){ 1 << 30, 20,
+			cases[i].free, cases[i].reserved };
+		node_set_load(node, &load, now - cases[i].age_s * 1000000, now);
+		reasons = filter_by_metrics(vm, node, &options, now);
+		if (reasons != 0) {
+			(void)filter_reason_text(text, sizeof(text), &prefilter,
+				(unsigned int)__builtin_ctzll(reasons));
+		}
+		assert_string_equal(text, cases[i].expected);
+	}
+	node_free(node);
+	pod_free(vm);
+	interner_free(interner);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -262,6 +317,7 @@ int main(void)
 			rejects_broken_kvm_only_if_fresh_and_requested),
 		cmocka_unit_test(rejects_too_little_available_memory),
 		cmocka_unit_test(does_not_count_huge_pages_as_memory),
+		cmocka_unit_test(rejects_pages_that_others_hold),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

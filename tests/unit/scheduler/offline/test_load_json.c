@@ -49,6 +49,43 @@ static void reads_a_response_of_the_aggregator(void **state)
 	json_value_free(value);
 }
 
+static void reads_huge_pages_by_size(void **state)
+{
+	struct json_value *value = given_json(
+		"{'nodes':[{'name':'n','hugepages':[{'size_bytes':2097152,"
+		"'total':512,'free':500,'reserved':7},{'size_bytes':1073741824,"
+		"'total':4,'free':-1}]}]}");
+	struct load_answer answer;
+	const struct hugepages *pages;
+
+	(void)state;
+	assert_int_equal(load_answer_read(&answer, value, NULL), 0);
+	assert_int_equal(answer.nodes[0].hugepages_count, 2);
+	pages = answer.nodes[0].hugepages;
+	assert_int_equal(pages[0].size_bytes, 2097152);
+	assert_int_equal(pages[0].total, 512);
+	assert_int_equal(pages[0].free, 500);
+	assert_int_equal(pages[0].reserved, 7);
+	assert_int_equal(pages[1].size_bytes, 1073741824);
+	assert_true(pages[1].free == REPORT_UNKNOWN);
+	assert_true(pages[1].reserved == REPORT_UNKNOWN);
+	load_answer_fini(&answer);
+	json_value_free(value);
+}
+
+static void more_sizes_of_huge_pages_than_kernels_have_are_refused(void **state)
+{
+	struct json_value *value = given_json(
+		"{'nodes':[{'name':'n','hugepages':[{},{},{},{},{}]}]}");
+	struct load_answer answer;
+	struct error err;
+
+	(void)state;
+	assert_int_equal(load_answer_read(&answer, value, &err), -E2BIG);
+	assert_non_null(strstr(err.text, "load of node 'n': 'hugepages'"));
+	json_value_free(value);
+}
+
 static void a_node_without_age_is_not_fresh(void **state)
 {
 	struct json_value *value = given_json(
@@ -82,6 +119,10 @@ static void names_the_error_and_its_place(void **state)
 			"load of node 'n': 'cores' is not a number" },
 		{ "{'nodes':[{'name':'n','age_s':true}]}",
 			"load of node 'n': 'age_s' is not a number" },
+		{ "{'nodes':[{'name':'n','hugepages':7}]}",
+			"load of node 'n': 'hugepages' is not a list" },
+		{ "{'nodes':[{'name':'n','hugepages':[{'free':'7'}]}]}",
+			"load of node 'n': 'free' is not a number" },
 		{ "{'nodes':[{'name':'n','vms':{}}]}",
 			"load of node 'n': 'vms' is not a list" },
 		{ "{'nodes':[{'name':'n','vms':[{}]}]}",
@@ -108,6 +149,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_a_response_of_the_aggregator),
+		cmocka_unit_test(reads_huge_pages_by_size),
+		cmocka_unit_test(
+			more_sizes_of_huge_pages_than_kernels_have_are_refused),
 		cmocka_unit_test(a_node_without_age_is_not_fresh),
 		cmocka_unit_test(names_the_error_and_its_place),
 	};

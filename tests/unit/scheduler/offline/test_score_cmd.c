@@ -229,6 +229,35 @@ static void explains_why_no_node_fits(void **state)
 	json_value_free(answer);
 }
 
+#define PAGES(text) "'hugepages-1Gi':'" text "'"
+#define PAGE_NODE(name)                                                        \
+	"{'metadata':{'name':'" name                                           \
+	"'},'status':{'allocatable':{'cpu':'32','memory':'64Gi','pods':'110'," PAGES( \
+		"20Gi") "}}}"
+#define PAGE_LOAD(name, free)                                                  \
+	"{'name':'" name "','age_s':1,'hugepages':[{'size_bytes':1073741824,"  \
+	"'total':20,'free':" free ",'reserved':0}]}"
+
+/* A program outside Kubernetes holds all pages of the node `taken`. */
+static void avoids_huge_pages_that_others_hold(void **state)
+{
+	struct json_value *answer = answer_to(
+		"{'pod':{'metadata':{'name':'p'},'spec':{'containers':[{"
+		"'resources':{'requests':{" PAGES("16Gi") "}}}]}},'nodes':["
+		PAGE_NODE("taken") "," PAGE_NODE("free") "],'load':{'now':"
+		"1000,'nodes':[" PAGE_LOAD("taken", "0") ","
+		PAGE_LOAD("free", "20") "]}}");
+	const struct json_value *taken = node_called(answer, "taken");
+
+	(void)state;
+	assert_string_equal(json_value_text_at(answer, "chosen", ""), "free");
+	assert_false(json_value_true(json_value_get(taken, "feasible")));
+	assert_string_equal(json_value_text(json_value_first(
+				    json_value_get(taken, "reasons"))),
+		"node(s) had fewer huge pages free than requested");
+	json_value_free(answer);
+}
+
 static void an_unsupported_pod_fits_no_node(void **state)
 {
 	struct json_value *answer = answer_to(
@@ -498,6 +527,8 @@ int main(void)
 			golden_end),
 		golden_test(charges_vms_that_were_just_bound, NULL, golden_end),
 		golden_test(explains_why_no_node_fits, NULL, golden_end),
+		golden_test(avoids_huge_pages_that_others_hold, NULL,
+			golden_end),
 		golden_test(an_unsupported_pod_fits_no_node, NULL, golden_end),
 		golden_test(requires_only_a_pod, NULL, golden_end),
 		golden_test(names_the_error_in_one_sentence, NULL, golden_end),

@@ -99,6 +99,34 @@ static void measured_memory_counts_if_it_is_limited(void **state)
 	assert_true(amount_of(&lacks, SHORTFALL_USED, 0) == 3.0 * (1 << 30));
 }
 
+static void pages_that_others_hold_are_lacking(void **state)
+{
+	struct fixture *f = *state;
+	struct node *node = given_node(f->interner,
+		"{'metadata':{'name':'b'},'status':{'allocatable':{'memory':"
+		"'4Gi','pods':'9','hugepages-1Gi':'20Gi'}}}");
+	struct pod *pod = given_spec(f->interner,
+		"{'containers':[{'resources':{'requests':{'hugepages-1Gi':"
+		"'16Gi'}}}]}");
+	struct filter_options options = { .has_hugepages_limit = true };
+	struct node_load load = given_load(1, 0);
+	struct shortfall lacks;
+
+	load.hugepages_count = 1;
+	load.hugepages[0] = (struct hugepages){ 1 << 30, 20, 13, 0 };
+	node_set_load(node, &load, 1000000, 1000000);
+	shortfall_of(&lacks, pod, node, &options, 1000000);
+	assert_int_equal(lacks.count, 1);
+	assert_true(amount_of(&lacks, SHORTFALL_SCALAR,
+			    pod->requests.scalars[0].resource) ==
+		3.0 * (1 << 30));
+	options.has_hugepages_limit = false;
+	shortfall_of(&lacks, pod, node, &options, 1000000);
+	assert_int_equal(lacks.count, 0);
+	pod_free(pod);
+	node_free(node);
+}
+
 static void a_vm_that_leaves_frees_what_it_requests(void **state)
 {
 	struct fixture *f = *state;
@@ -139,6 +167,7 @@ int main(void)
 		test(all_that_a_node_lacks_is_counted),
 		test(what_runs_there_already_takes_room),
 		test(measured_memory_counts_if_it_is_limited),
+		test(pages_that_others_hold_are_lacking),
 		test(a_vm_that_leaves_frees_what_it_requests),
 	};
 
