@@ -8,6 +8,7 @@
 
 #include "agent/check.h"
 #include "agent/config.h"
+#include "agent/health.h"
 #include "agent/node.h"
 #include "agent/once.h"
 #include "agent/report_client.h"
@@ -44,6 +45,7 @@ struct agent {
 	struct ring *ring;
 	struct spool *spool; /* or NULL */
 	struct check *check;
+	struct health *health; /* or NULL */
 	char boot_id[REPORT_UID_MAX];
 	uint64_t sampled_us; /* time of the newest report */
 	struct report_client *clients[OPTION_LIST_MAX];
@@ -196,6 +198,7 @@ static void close_all(struct agent *agent)
 	tls_watch_close(take_ptr(agent->tls));
 	node_close(take_ptr(agent->node));
 	check_close(take_ptr(agent->check));
+	health_close(take_ptr(agent->health));
 }
 
 static void on_drain(void *owner)
@@ -319,6 +322,23 @@ static int make_run_id(struct agent *agent, struct error *err)
 	return 0;
 }
 
+static int open_health(struct agent *agent, struct error *err)
+{
+	const char *address = agent->config->health;
+	int r;
+
+	if (address == NULL) {
+		return 0;
+	}
+	r = health_new(&agent->health, loop_uv(agent->loop), address, describe,
+		agent, err);
+	if (r == 0) {
+		log_info("listening for probes",
+			log_int("health", health_port(agent->health)), LOG_END);
+	}
+	return r;
+}
+
 static int start(struct agent *agent, struct error *err)
 {
 	const struct agent_config *config = agent->config;
@@ -336,6 +356,9 @@ static int start(struct agent *agent, struct error *err)
 	}
 	if (r == 0) {
 		r = open_clients(agent, err);
+	}
+	if (r == 0) {
+		r = open_health(agent, err);
 	}
 	if (r < 0) {
 		return r;

@@ -45,9 +45,12 @@ static const struct option table[] = {
 		.fallback = "64MiB", .min = 4 << 20, .max = 1e12,
 		.help = "maximum size of the spool; above it the oldest "
 			"reports are dropped"),
+	ROW(health, "health", OPTION_ADDRESS, "HOST:PORT",
+		.help = "listener of /healthz, /livez and /readyz, which say "
+			"whether the agent takes samples"),
 	ROW(check, "check", OPTION_BOOL, NULL,
 		.help = "ask the agent running for this node whether it takes "
-			"samples; exit status 0 if it does; for probes"),
+			"samples; exit status 0 if it does"),
 	ROW(once, "once", OPTION_BOOL, NULL,
 		.help = "print one report as JSON and exit"),
 	OPTIONS_LOG_ROWS(struct agent_config, log_format, log_level),
