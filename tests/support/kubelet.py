@@ -5,13 +5,14 @@ asks for, probes, and status.
 
 Every container is a process in a mount namespace of its own. All share one
 network, where each pod has an address of POD_NETWORK: a program that listens
-on 0.0.0.0 by its manifest listens on the pod's address here, and /etc/hosts of
-the container holds the names of services. Needs root."""
+on all addresses by its manifest listens on the pod's address here, and
+/etc/hosts of the container holds the names of services. Needs root."""
 import ctypes
 import fcntl
 import io
 import json
 import os
+import re
 import shlex
 import shutil
 import socket
@@ -205,7 +206,9 @@ class Container:
 
     def start(self):
         arguments = self.entrypoint + [
-            a.replace("0.0.0.0", self.address) for a in self.spec["args"]]
+            re.sub(r"=:(?=\d+$)", f"={self.address}:",
+                   a.replace("0.0.0.0", self.address))
+            for a in self.spec["args"]]
         meta = self.pod["metadata"]
         self.program = Program(self.kubelet.folder, meta["name"],
                                self.command(arguments))
