@@ -8,6 +8,7 @@ cgroups as a kubelet would, runs a load in them, and reads the stream
 the kernel's files for the same time."""
 import json
 import pathlib
+import re
 import statistics
 import sys
 import unittest
@@ -15,8 +16,10 @@ import uuid
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
+import yaml
+
 from guest import X86, Guest  # noqa: E402
-from harness import eventually  # noqa: E402
+from harness import ROOT, eventually  # noqa: E402
 
 CPUS = 4
 MIB = 1 << 20
@@ -26,6 +29,9 @@ SWAP_MIB = 256
 START_AGENT = "start_agent --interval 1s"
 # Reports that a figure is the median of; the agent sends one a second.
 REPORTS = 6
+# A VM with one vCPU, and how many of them share the agent's CPU.
+VM_MILLI, STARVING_VMS = 100, 8
+HEALTH = "127.0.0.1:7479"
 
 
 class Pod:
@@ -68,6 +74,19 @@ class Measured:
                      for uid in uids]
         self.pods_used = [median(vm_of(n, uid)["used_cores"] for n in nodes)
                           for uid in uids]
+
+
+def weight(milli):
+    """The cpu.weight that runc makes of a request."""
+    shares = max(2, milli * 1024 // 1000)
+    return 1 + (shares - 2) * 9999 // 262142
+
+
+def agent_request():
+    """The CPU request of the agent's manifest, in thousandths."""
+    text = (ROOT / "deploy/base/agent/daemonset.yaml").read_text()
+    container, = yaml.safe_load(text)["spec"]["template"]["spec"]["containers"]
+    return int(container["resources"]["requests"]["cpu"].removesuffix("m"))
 
 
 def vm_of(node, uid):
@@ -360,6 +379,61 @@ class OnARealKernel(unittest.TestCase):
         vm.end()
         self.guest.run(f"mkdir {vm.group}")
         self.assert_new_series(vm.uid, old)
+
+    def starved_agent(self):
+        """The agent in a pod of its own, with the weight of its manifest, on a
+        CPU whose VMs take all that they get."""
+        self.guest.run("end_agent")
+        self.addCleanup(self.guest.run, START_AGENT)
+        agent = self.pod(cpuset_cpus="3", cpu_weight=weight(agent_request()))
+        for _ in range(STARVING_VMS):
+            self.pod(cpuset_cpus="3", cpu_weight=weight(VM_MILLI)).keep_busy()
+        agent.start("sh -c 'exec plimsoll-agent --node-name guest"
+                    " --kvm-probe off --interval 1s --aggregator"
+                    f" tcp://127.0.0.1:7473 --health {HEALTH}"
+                    " > /dev/$CONSOLE 2>&1'")
+        return agent
+
+    def reports_made(self):
+        """By the agent's answer to a probe; -1: it does not answer."""
+        said = self.guest.run(f"wget -qO- http://{HEALTH}/livez || true")
+        found = re.match(r"(\d+) reports made", said)
+        return int(found.group(1)) if found else -1
+
+    def cost(self, agent, probe):
+        """CPU time of the agent's pod in ms for each report, while probe() runs
+        again and again; and how often it ran."""
+        def used():
+            return int(self.guest.run(f"cat {agent.group}/cpu.stat").split(
+                "usage_usec ")[1].split()[0])
+        first, before, runs = self.reports_made(), used(), []
+
+        def enough():
+            runs.append(probe())
+            node = self.node()
+            self.assertIsNotNone(node, "the node is not fresh")
+            made = self.reports_made()
+            self.assertGreaterEqual(made, first, "the probe had no answer")
+            return made - first if made >= first + 2 * REPORTS else None
+        made = eventually("reports are made", enough, every=0.6)
+        return (used() - before) / 1000 / made, len(runs)
+
+    def test_an_agent_without_spare_cpu_time_reports_and_answers_probes(self):
+        agent = self.starved_agent()
+        eventually("the agent reports", lambda: self.reports_made() > 0
+                   and self.node())
+        plain, _ = self.cost(agent, lambda: None)
+        asked, asks = self.cost(agent, self.reports_made)
+        print(f"\na starved agent: {plain:.1f} ms of CPU a report, {asked:.1f}"
+              f" ms with {asks} more probes by HTTP")
+        checked, checks = self.cost(agent, lambda: self.guest.run(
+            f"sh -c 'echo $$ > {agent.group}/cgroup.procs; exec plimsoll-agent"
+            " --check --node-name guest' || true"))
+        print(f"  {checked:.1f} ms with {checks} probes by a process")
+        # It ends by itself.
+        self.guest.run(f"kill -TERM $(cat {agent.group}/cgroup.procs)")
+        eventually("the agent ends", lambda: not self.guest.run(
+            f"cat {agent.group}/cgroup.procs").strip())
 
     def test_a_cgroup_recreated_without_the_agent_begins_a_new_series(self):
         vm, old = self.busy_pod()
