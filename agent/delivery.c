@@ -165,13 +165,18 @@ bool delivery_next(struct delivery *delivery, struct buffer *out, char *token,
 	return true;
 }
 
-static enum delivery_event handle_spool_ack(struct delivery *delivery,
-	bool is_stored, uint64_t now_us)
+static enum delivery_event kept(const struct ack *ack)
 {
-	if (!is_stored) {
+	return ack->is_failing ? DELIVERY_UNSTORED : DELIVERY_RECEIVED;
+}
+
+static enum delivery_event handle_spool_ack(struct delivery *delivery,
+	const struct ack *ack, uint64_t now_us)
+{
+	if (!ack->stored) {
 		delivery->spool_not_before_us =
 			now_us + DELIVERY_SPOOL_RETRY_US;
-		return DELIVERY_RECEIVED;
+		return kept(ack);
 	}
 	delivery->spool_refusals = 0;
 	spool_advance(delivery->options.spool, delivery->options.consumer);
@@ -187,14 +192,14 @@ static enum delivery_event handle_ack(struct delivery *delivery,
 	delivery->hint_ms = ack->interval_hint_ms;
 	delivery->is_retry = false;
 	if (batch->count == 0) {
-		return handle_spool_ack(delivery, ack->stored, now_us);
+		return handle_spool_ack(delivery, ack, now_us);
 	}
 	if (ack->stored) {
 		ring_stored(o->ring, o->consumer, batch->seqs, batch->count);
 		return DELIVERY_STORED;
 	}
 	ring_received(o->ring, o->consumer, batch, now_us);
-	return DELIVERY_RECEIVED;
+	return kept(ack);
 }
 
 static enum delivery_event handle_spool_refusal(struct delivery *delivery,

@@ -49,7 +49,8 @@ enum { DELIVERY_REFUSALS_MAX = 3 };
 enum delivery_event {
 	DELIVERY_WELCOMED,
 	DELIVERY_STORED,
-	DELIVERY_RECEIVED,  /* but not stored: the reports are kept */
+	DELIVERY_RECEIVED,  /* but not stored yet: the reports are kept */
+	DELIVERY_UNSTORED,  /* the same, because the aggregator cannot store */
 	DELIVERY_HELLO_DUE, /* the aggregator requests Hello */
 	DELIVERY_WAITING,   /* another agent reports for this node */
 	DELIVERY_REFUSED,   /* will be sent again */

@@ -36,7 +36,7 @@ struct report_client {
 	struct delivery *delivery;
 	struct timer *retry;
 	struct log_topics failures;
-	struct log_limit connected, unstored;
+	struct log_limit connected, received, unstored;
 	struct log_limit asked_why; /* passes a question, not a message */
 	uint64_t waiting_us;	/* since when another agent reports; 0: none */
 	bool is_failure_logged; /* and no recovery since */
@@ -109,6 +109,14 @@ static void log_event(struct report_client *client, enum delivery_event event,
 		log_debug("aggregator requests Hello", url, LOG_END);
 		break;
 	case DELIVERY_RECEIVED:
+		if (log_allow(&client->received, clock_monotonic_us(),
+			    LOG_EVERY_US, NULL)) {
+			log_info("aggregator has not stored reports yet, "
+				 "keeping them",
+				url, LOG_END);
+		}
+		break;
+	case DELIVERY_UNSTORED:
 		if (log_allow(&client->unstored, clock_monotonic_us(),
 			    LOG_EVERY_US, NULL)) {
 			log_warning(
@@ -141,7 +149,8 @@ static void on_reply(void *owner, const uint8_t *bytes, size_t len)
 		clock_monotonic_us(), &why);
 
 	client->is_accepted =
-		event == DELIVERY_STORED || event == DELIVERY_RECEIVED;
+		event == DELIVERY_STORED || event == DELIVERY_RECEIVED ||
+		event == DELIVERY_UNSTORED;
 	log_event(client, event, &why);
 	report_client_wake(client);
 }

@@ -149,6 +149,8 @@ void wire_pack_ack(struct buffer *out, const struct ack *ack)
 				 : PLIMSOLL__ACK__STATE__RECEIVED;
 	wire.has_need_hello = ack->need_hello;
 	wire.need_hello = ack->need_hello;
+	wire.has_is_failing = ack->is_failing;
+	wire.is_failing = ack->is_failing;
 	wire.has_interval_hint_ms = ack->interval_hint_ms != 0;
 	wire.interval_hint_ms = ack->interval_hint_ms;
 	wire_append_as(out, PLIMSOLL__REPLY__KIND_ACK, &wire.base);
@@ -383,6 +385,7 @@ static int get_reply(struct wire_reply *out, const Plimsoll__Reply *wire,
 			.stored = wire->ack->state ==
 				PLIMSOLL__ACK__STATE__STORED,
 			.need_hello = wire->ack->need_hello != 0,
+			.is_failing = wire->ack->is_failing != 0,
 			.interval_hint_ms = wire->ack->interval_hint_ms,
 		};
 		return 0;

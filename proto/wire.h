@@ -91,6 +91,7 @@ struct ack {
 	bool stored;		   /* else only received */
 	bool need_hello;	   /* nothing was accepted */
 	uint32_t interval_hint_ms; /* 0: none */
+	bool is_failing;	   /* received, and writes to the disk fail */
 };
 
 enum wire_reply_kind {

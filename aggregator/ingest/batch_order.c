@@ -45,3 +45,13 @@ struct batch_order_entry *batch_order_by_seq(const struct batch *batch)
 	}
 	return order;
 }
+
+size_t batch_order_packed_bytes(const struct batch *batch)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < batch->count; i++) {
+		bytes += batch->packed[i].len;
+	}
+	return bytes;
+}

@@ -1,4 +1,4 @@
-/* The times and the order of the reports in a batch. Pure.
+/* The times, the order and the size of the reports in a batch. Pure.
  *
  * An agent sends its newest report first, and the time of its own clock when it
  * sent the batch, so the age of a report needs no synchronized clocks. */
@@ -15,6 +15,9 @@ must_check int batch_order_check(const struct batch *batch, struct error *err);
  * a report from the future, which an earlier process may have left. */
 uint64_t batch_order_age_us(const struct batch *batch,
 	const struct report *report);
+
+/* The sum over its reports, as they came. */
+size_t batch_order_packed_bytes(const struct batch *batch);
 
 struct batch_order_entry {
 	uint64_t seq;

@@ -92,11 +92,17 @@ static void pending_insert(struct pending_list *list, struct pending *pending)
 }
 
 static void acknowledge(struct ingest *ingest, struct mq_request *request,
-	bool is_stored)
+	struct ack ack)
 {
-	*(is_stored ? &ingest->counts.batches_stored
-		    : &ingest->counts.batches_received) += 1;
-	ingest_reply_ack(request, &(struct ack){ .stored = is_stored });
+	*(ack.stored ? &ingest->counts.batches_stored
+		     : &ingest->counts.batches_received) += 1;
+	ingest_reply_ack(request, &ack);
+}
+
+static struct ack not_stored(const struct ingest *ingest)
+{
+	return (struct ack){ .is_failing = ingest->store != NULL &&
+			*store_last_error(ingest->store) != '\0' };
 }
 
 static struct mq_request *take_pending(struct pending *pending)
@@ -123,7 +129,7 @@ static void on_ack_timer(void *owner)
 	struct pending *oldest = TAILQ_FIRST(&ingest->pending);
 
 	while (oldest != NULL && oldest->due_us <= now_us) {
-		acknowledge(ingest, take_pending(oldest), false);
+		acknowledge(ingest, take_pending(oldest), not_stored(ingest));
 		oldest = TAILQ_FIRST(&ingest->pending);
 	}
 	if (oldest != NULL) {
@@ -141,7 +147,8 @@ static void on_stored(void *owner, const struct error *err)
 		refuse(pending->ingest, take_pending(pending), err);
 	} else if (pending->request != NULL) {
 		acknowledge(pending->ingest, take_pending(pending),
-			err == NULL);
+			(struct ack){ .stored = err == NULL,
+				.is_failing = err != NULL });
 	} else if (err == NULL) {
 		for (size_t i = 0; i < pending->count; i++) {
 			stored_late_add(pending->ingest->stored_late,
@@ -173,7 +180,7 @@ static void store_rows(struct ingest *ingest, struct mq_request *request,
 			0) {
 		store_batch_free(rows);
 		free(pending);
-		acknowledge(ingest, request, false);
+		acknowledge(ingest, request, not_stored(ingest));
 		return;
 	}
 	pending_insert(&ingest->pending, pending);
@@ -229,20 +236,10 @@ static void store_reports(struct ingest *ingest, struct mq_request *request,
 	if (pending->count == 0 && batch->count > 0) {
 		store_batch_free(rows);
 		free(pending);
-		acknowledge(ingest, request, true);
+		acknowledge(ingest, request, (struct ack){ .stored = true });
 		return;
 	}
 	store_rows(ingest, request, rows, pending);
-}
-
-static size_t packed_bytes(const struct batch *batch)
-{
-	size_t bytes = 0;
-
-	for (size_t i = 0; i < batch->count; i++) {
-		bytes += batch->packed[i].len;
-	}
-	return bytes;
 }
 
 /* False: the batch was above the limit, and answered. */
@@ -253,11 +250,11 @@ static bool is_within_limit(struct ingest *ingest, struct mq_request *request,
 	uint64_t suppressed = 0;
 
 	if (rate_limit_take(ingest->rate_limit, hash_text(peer, batch->node),
-		    batch->count, packed_bytes(batch), now_us)) {
+		    batch->count, batch_order_packed_bytes(batch), now_us)) {
 		return true;
 	}
 	ingest->counts.limited++;
-	acknowledge(ingest, request, false);
+	acknowledge(ingest, request, (struct ack){ 0 });
 	if (log_allow_topic(&ingest->log_limits, now_us, log_interval_us,
 		    "limit", &suppressed)) {
 		log_warning("node sends too many reports, it has to wait",

@@ -2,8 +2,8 @@
  *
  * A batch is added to the live table at once and passed to the store. Its Ack
  * is `stored` after the commit, and `received` if the commit takes longer than
- * INGEST_ACK_US or fails. A batch that the store does not accept is refused
- * with the reason. If a commit finishes after that, its reports are
+ * INGEST_ACK_US or fails; it says which. A batch that the store does not accept
+ * is refused with the reason. If a commit finishes after that, its reports are
  * remembered, and acknowledged as stored when the agent sends them again.
  * Nothing is acknowledged as stored that is not on disk. A batch above the rate
  * limit is acknowledged as received and ignored: the agent keeps its reports

@@ -83,7 +83,7 @@ class Shutdown(unittest.TestCase):
                     aggregator.db, isolation_level=None)) as database:
                 database.execute(f"PRAGMA busy_timeout = {PATIENCE_S * 1000}")
                 database.execute("BEGIN IMMEDIATE")
-                sender.wait_log("aggregator cannot store reports")
+                sender.wait_log("aggregator has not stored reports yet")
                 sender.process.send_signal(signal.SIGTERM)
                 sender.wait_log("stopping")
                 database.execute("ROLLBACK")

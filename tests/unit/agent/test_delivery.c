@@ -213,6 +213,21 @@ static void keeps_reports_that_were_only_received(void **state)
 	assert_int_equal(f->request.batch.reports[0].seq, 1);
 }
 
+static void a_slow_aggregator_is_told_from_one_that_cannot_store(void **state)
+{
+	struct fixture *f = *state;
+
+	welcome(f);
+	add_report(f);
+	assert_true(next(f));
+	assert_int_equal(reply_ack(f, (struct ack){ .is_failing = true }),
+		DELIVERY_UNSTORED);
+	assert_int_equal(ring_count(f->ring), 1);
+	f->now_us += RING_RETRY_MIN_US;
+	assert_true(next(f));
+	assert_int_equal(reply_ack(f, (struct ack){ 0 }), DELIVERY_RECEIVED);
+}
+
 static void sends_received_reports_again_at_once_when_flushing(void **state)
 {
 	struct fixture *f = *state;
@@ -505,8 +520,8 @@ static void sends_reports_of_an_earlier_boot_with_their_run_and_age(
 			sent->batch.reports[0].monotonic_us,
 		UINT64_C(3600000000), UINT64_C(3700000000));
 	/* Received, but not stored: not sent again at once. */
-	assert_int_equal(reply_ack(f, (struct ack){ .stored = false }),
-		DELIVERY_RECEIVED);
+	assert_int_equal(reply_ack(f, (struct ack){ .is_failing = true }),
+		DELIVERY_UNSTORED);
 	assert_true(next(f));
 	assert_memory_equal(sent->batch.run_id, run_id, sizeof(run_id));
 	assert_int_equal(reply_ack(f, (struct ack){ .stored = true }),
@@ -642,6 +657,7 @@ int main(void)
 		TEST(sends_hello_and_then_reports),
 		TEST(an_ack_covers_only_the_reports_of_its_batch),
 		TEST(keeps_reports_that_were_only_received),
+		TEST(a_slow_aggregator_is_told_from_one_that_cannot_store),
 		TEST(sends_received_reports_again_at_once_when_flushing),
 		TEST(sends_hello_when_requested_and_loses_no_report),
 		TEST(sends_a_batch_again_after_no_reply),

@@ -80,9 +80,10 @@ static void unpacks_the_ack_that_was_packed(void **state)
 	static const uint32_t hints[] = { 0, 1, 5000, UINT32_MAX };
 
 	(void)state;
-	for (unsigned i = 0; i < 16; i++) {
+	for (unsigned i = 0; i < 32; i++) {
 		scoped_buffer struct buffer bytes = BUFFER_MAX(BYTES_MAX);
-		struct ack ack = { (i & 1) != 0, (i & 2) != 0, hints[i / 4] };
+		struct ack ack = { (i & 1) != 0, (i & 2) != 0, hints[i / 4 % 4],
+			i >= 16 };
 		struct wire_reply got;
 
 		wire_pack_ack(&bytes, &ack);
@@ -90,6 +91,7 @@ static void unpacks_the_ack_that_was_packed(void **state)
 		assert_int_equal(got.kind, WIRE_ACK);
 		assert_int_equal(got.ack.stored, ack.stored);
 		assert_int_equal(got.ack.need_hello, ack.need_hello);
+		assert_int_equal(got.ack.is_failing, ack.is_failing);
 		assert_int_equal(got.ack.interval_hint_ms,
 			ack.interval_hint_ms);
 		wire_reply_fini(&got);
@@ -424,7 +426,7 @@ static void refuses_a_message_cut_at_any_length(void **state)
 	struct hello hello = { .node = "worker-1", .version = "v1" };
 	struct packed_report reports[2];
 	struct batch_out out = { "worker-1", run_id, 1, reports, 2, 3 };
-	struct ack ack = { true, true, 5000 };
+	struct ack ack = { true, true, 5000, true };
 	struct node_load load;
 
 	(void)state;

@@ -1,5 +1,8 @@
 #include "aggregator/ingest/ingest.h"
 
+#include <signal.h>
+#include <sys/resource.h>
+
 #include "aggregator/ingest/long_poll.h"
 #include "aggregator/ingest/rate_limit.h"
 #include "lib/clock.h"
@@ -381,9 +384,30 @@ static void acknowledges_in_time_with_a_slow_disk(void **state)
 	send_hello(f);
 	lock = scratch_block_writes(f->s);
 	send_to_blocked_disk(f, 'a', seqs, 1);
+	assert_false(f->agent.reply.ack.is_failing);
 	assert_int_equal(live_count(f->live), 1);
 	(void)close(lock);
 	store(f, 'a', seqs, 1);
+}
+
+static void says_that_it_cannot_store_on_a_full_disk(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t seqs[] = { 1 };
+	struct rlimit before, full = { 4096, 4096 };
+
+	send_hello(f);
+	/* Writes above this file size fail as on a full disk. */
+	(void)signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	full.rlim_max = before.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &full), 0);
+	send_batch(f, "n1", 'a', seqs, 1);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_acknowledged(f, false);
+	assert_true(f->agent.reply.ack.is_failing);
+	store(f, 'a', seqs, 1);
+	assert_false(f->agent.reply.ack.is_failing);
 }
 
 /* Otherwise the same batch would be resent forever to a slow disk. */
@@ -659,6 +683,7 @@ int main(void)
 		test(refuses_a_report_from_the_future),
 		test(refuses_broken_bytes_with_a_reason),
 		test(acknowledges_in_time_with_a_slow_disk),
+		test(says_that_it_cannot_store_on_a_full_disk),
 		test(acknowledges_a_resent_batch_that_was_stored_late),
 		test(stores_nothing_after_a_stop),
 		test(an_agent_that_reports_too_much_waits),
