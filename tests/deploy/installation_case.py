@@ -112,7 +112,7 @@ class InstallationCase(unittest.TestCase):
     def install_as_documented(cls):
         """Follows the document; what it prints."""
         cls.addClassCleanup(cls.remove)
-        said = cls.shell.follow("install.md", heading="One command")
+        said = cls.shell.follow("install.md", heading="The certificates, then the rest")
         cls.await_installation()
         return said
 

@@ -1,6 +1,8 @@
-"""What the manifests in deploy/base promise for a node without CPU time left:
-nothing of plimsoll starves before the VMs do, or is killed while it works."""
+"""What the manifests promise for a node without CPU time left: nothing of
+plimsoll starves before the VMs do, or is killed while it works. And what they
+promise for the Job of the certificates."""
 import pathlib
+import re
 import sys
 import unittest
 
@@ -18,6 +20,7 @@ PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
 VM_MILLI = 100
 # A busy node gets so long before a container is killed.
 PATIENT_S = 300
+DAY_S = 86400
 UNITS = {"Mi": 1 << 20, "MiB": 1 << 20}
 
 
@@ -78,6 +81,29 @@ class BusyNode(unittest.TestCase):
                            bytes_of(flags["--spool-max-bytes"]))
         for other in container["volumeMounts"]:
             self.assertEqual(other.get("readOnly", False), other != mount)
+
+
+class Certificates(unittest.TestCase):
+    def test_the_job_does_not_fail_while_its_pod_is_removed(self):
+        """The limit goes on until kubelet has removed the pod, which took a
+        quarter of an hour on a node without CPU time."""
+        job = next(d for d in yaml.safe_load_all((
+            ROOT / "deploy/components/certificates/job.yaml").read_text())
+            if d["kind"] == "Job")
+        self.assertGreaterEqual(job["spec"]["activeDeadlineSeconds"], DAY_S)
+
+    def test_all_that_the_job_writes_is_applied_with_it(self):
+        """install.md applies these components before the workloads."""
+        command = re.search(r"kubectl apply -k deploy/ -l '.* in \((.*)\)'", (
+            ROOT / "docs/install.md").read_text()).group(1).split(", ")
+        for name in ("certificates", "webhook"):
+            for path in (ROOT / "deploy/components" / name).glob("*.yaml"):
+                for document in yaml.safe_load_all(path.read_text()):
+                    if path.name != "kustomization.yaml":
+                        labels = document["metadata"]["labels"]
+                        self.assertIn(labels["app.kubernetes.io/component"],
+                                      command)
+        self.assertNotIn("agent", command)
 
 
 if __name__ == "__main__":
