@@ -91,6 +91,11 @@ static const struct option table[] = {
 		"DURATION", .fallback = "10m", .min = 60000000,
 		.max = INT64_C(86400000000),
 		.help = "give up making room for a pod after this time"),
+	ROW(other_migrations_timeout_us, "other-migrations-timeout",
+		OPTION_DURATION, "DURATION", .fallback = "10m", .min = 60000000,
+		.max = INT64_C(86400000000),
+		.help = "moves leave a node alone for so long for a migration "
+			"or an eviction that somebody else began"),
 	OPTIONS_LOG_ROWS(struct scheduler_config, log_format, log_level),
 	{ 0 },
 };

@@ -34,6 +34,7 @@ struct scheduler_config {
 	struct windows rebalance_windows;   /* from the text */
 	int make_room;			    /* enum mover_mode */
 	uint64_t make_room_timeout_us;
+	uint64_t other_migrations_timeout_us;
 	int log_format, log_level;
 };
 

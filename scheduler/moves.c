@@ -5,6 +5,7 @@
 #include "lib/memory.h"
 #include "scheduler/bind/events.h"
 #include "scheduler/cache/queue.h"
+#include "scheduler/kubevirt/kubevirt.h"
 #include "scheduler/loads/aggregators.h"
 #include "scheduler/make_room/room_report.h"
 #include "scheduler/mover/move_actions.h"
@@ -106,6 +107,7 @@ static void open_mover(struct moves *moves)
 		.room_mode = (enum mover_mode)config->make_room,
 		.price = config->rebalance_price,
 		.max_per_hour = (unsigned)config->rebalance_max_per_hour,
+		.others_us = config->other_migrations_timeout_us,
 		.windows = &config->rebalance_windows,
 		.windows_text = config->rebalance_windows_text,
 		.is_synced = o->is_synced,
@@ -198,6 +200,23 @@ void moves_remember(struct moves *moves, const struct move_record *record)
 {
 	if (moves->mover != NULL) {
 		mover_remember(moves->mover, record);
+	}
+}
+
+void moves_put_launcher(struct moves *moves, const char *uid,
+	const struct json_value *pod)
+{
+	if (moves->mover != NULL) {
+		kubevirt_put_launcher(mover_actions(moves->mover)->kubevirt,
+			uid, pod);
+	}
+}
+
+void moves_launcher_gone(struct moves *moves, const char *uid)
+{
+	if (moves->mover != NULL) {
+		kubevirt_launcher_gone(mover_actions(moves->mover)->kubevirt,
+			uid);
 	}
 }
 

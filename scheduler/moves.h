@@ -2,6 +2,7 @@
  * Nothing of it runs with --rebalance off and --make-room off. */
 #pragma once
 
+#include "kube/json_value.h"
 #include "lib/buffer.h"
 #include "proto/move.h"
 #include "scheduler/answers/answers.h"
@@ -44,6 +45,11 @@ struct moves *moves_new(const struct moves_options *options);
 void moves_note_load(struct moves *moves, const struct node_load *load,
 	int64_t sample_us);
 void moves_remember(struct moves *moves, const struct move_record *record);
+
+/* See kubevirt_put_launcher(). */
+void moves_put_launcher(struct moves *moves, const char *uid,
+	const struct json_value *pod);
+void moves_launcher_gone(struct moves *moves, const char *uid);
 
 /* No node fits the pod, for this reason. Appends to the message what would make
  * room for it. */

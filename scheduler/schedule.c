@@ -240,6 +240,7 @@ static void on_launcher(void *owner, const struct reflector_id *id,
 	struct schedule *sched = owner;
 
 	admission_check_pod(sched->admission, id, pod, is_new);
+	moves_put_launcher(sched->moves, id->uid, pod);
 }
 
 static void on_pod_gone(void *owner, const char *uid)
@@ -247,6 +248,7 @@ static void on_pod_gone(void *owner, const char *uid)
 	struct schedule *sched = owner;
 
 	admission_check_pod_gone(sched->admission, uid);
+	moves_launcher_gone(sched->moves, uid);
 }
 
 static void on_synced(void *owner)
@@ -282,8 +284,6 @@ static void on_load(void *owner, const struct node_load *load,
 	}
 	wake(sched);
 }
-
-/* ---- moves ---- */
 
 static void on_move(void *owner, const struct move_record *record)
 {

@@ -1,17 +1,10 @@
 #include "scheduler/kubevirt/inventory.h"
 
 #include "lib/memory.h"
+#include "scheduler/kubevirt/inventory_private.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-struct tracked {
-	struct migration *migration;
-	uint64_t finished_us; /* 0: not finished */
-	/* Another unfinished one of the same VMI: KubeVirt admits one at a
-	 * time, but a watch may deliver the new one first. */
-	struct tracked *next;
-};
 
 void inventory_init(struct inventory *inventory, const struct cluster *cluster,
 	const struct inventory_handler *handler)
@@ -20,6 +13,7 @@ void inventory_init(struct inventory *inventory, const struct cluster *cluster,
 		.interner = cluster->interner,
 		.cluster = cluster,
 		.handler = *handler,
+		.others_us = INVENTORY_OTHERS_US,
 	};
 }
 
@@ -48,6 +42,7 @@ void inventory_fini(struct inventory *inventory)
 	map_fini(&inventory->busy);
 	map_fini(&inventory->migrations);
 	map_fini(&inventory->unfinished);
+	target_pods_fini(&inventory->pods);
 	node_counters_fini(&inventory->counters);
 }
 
@@ -57,7 +52,7 @@ static char *key_of_vmi(const struct migration *migration)
 	return xasprintf("%s/%s", migration->namespace, migration->vmi_name);
 }
 
-static const struct vmi *vmi_of(const struct inventory *inventory,
+const struct vmi *inventory_vmi_of(const struct inventory *inventory,
 	const struct migration *migration)
 {
 	scoped_free char *key = key_of_vmi(migration);
@@ -69,7 +64,7 @@ static void tell(struct inventory *inventory, const struct migration *migration)
 {
 	if (inventory->handler.on_migration != NULL) {
 		inventory->handler.on_migration(inventory->handler.owner,
-			migration, vmi_of(inventory, migration));
+			migration, inventory_vmi_of(inventory, migration));
 	}
 }
 
@@ -90,12 +85,15 @@ static const char *first_of(const char *a, const char *b)
 }
 
 /* Sets source and target as far as they can be known: the VMI's state once
- * KubeVirt hands off, before that the VMI's node and the wanted host. */
+ * KubeVirt hands off, before that the VMI's node, and the wanted host or the
+ * node of the target pod. */
 static void find_nodes(struct inventory *inventory, struct migration *migration)
 {
-	const struct vmi *vmi = vmi_of(inventory, migration);
+	const struct vmi *vmi = inventory_vmi_of(inventory, migration);
 	bool is_current =
 		vmi != NULL && strcmp(vmi->migration_uid, migration->uid) == 0;
+	const struct target_pod *pod =
+		target_pods_of(&inventory->pods, migration->uid);
 	const char *source = migration->source, *target = migration->target;
 
 	if (*source == '\0' && vmi != NULL &&
@@ -105,6 +103,9 @@ static void find_nodes(struct inventory *inventory, struct migration *migration)
 	if (*target == '\0' && *migration->hostname != '\0') {
 		target = node_of_hostname(inventory, migration->hostname);
 	}
+	if (*target == '\0' && pod != NULL) {
+		target = pod->node;
+	}
 	if (is_current) {
 		source = first_of(vmi->migration_source, source);
 		target = first_of(vmi->migration_target, target);
@@ -113,12 +114,6 @@ static void find_nodes(struct inventory *inventory, struct migration *migration)
 }
 
 /* ---- migrations ---- */
-
-static struct tracked *tracked_of(const struct inventory *inventory,
-	const char *uid)
-{
-	return map_get(&inventory->migrations, uid);
-}
 
 static void add_unfinished(struct inventory *inventory, struct tracked *tracked)
 {
@@ -154,7 +149,7 @@ static void remove_unfinished(struct inventory *inventory,
 static bool is_worth_tracking(const struct inventory *inventory,
 	const struct migration *migration)
 {
-	const struct vmi *vmi = vmi_of(inventory, migration);
+	const struct vmi *vmi = inventory_vmi_of(inventory, migration);
 
 	return migration->is_ours && vmi != NULL && vmi->is_migrating &&
 		strcmp(vmi->migration_uid, migration->uid) == 0;
@@ -195,12 +190,13 @@ int inventory_put_migration(struct inventory *inventory,
 	struct tracked *tracked;
 	int r = migration_read(&fresh, object, err);
 
+	inventory->now_us = now_us;
 	if (r < 0) {
 		inventory_remove_migration(inventory,
 			json_value_text_at(object, "metadata/uid", ""));
 		return r;
 	}
-	tracked = tracked_of(inventory, fresh->uid);
+	tracked = inventory_tracked(inventory, fresh->uid);
 	if (tracked == NULL && migration_is_finished(fresh) &&
 		!is_worth_tracking(inventory, fresh)) {
 		if (fresh->is_ours) {
@@ -212,6 +208,7 @@ int inventory_put_migration(struct inventory *inventory,
 	}
 	if (tracked == NULL) {
 		tracked = xcalloc(1, sizeof(*tracked));
+		tracked->seen_us = now_us;
 		(void)map_put(&inventory->migrations, fresh->uid, tracked);
 	}
 	replace(inventory, tracked, fresh, now_us);
@@ -240,6 +237,8 @@ void inventory_expire(struct inventory *inventory, uint64_t now_us)
 	const char *uid;
 	void *value;
 
+	inventory->now_us = now_us;
+	inventory->is_counted &= now_us < inventory->counted_until_us;
 	while (map_next(&inventory->migrations, &at, &uid, &value)) {
 		struct tracked *tracked = value;
 
@@ -281,7 +280,8 @@ static void follow_migration(struct inventory *inventory, const struct vmi *vmi,
 	bool has_changed)
 {
 	scoped_free char *key = xasprintf("%s/%s", vmi->namespace, vmi->name);
-	struct tracked *current = tracked_of(inventory, vmi->migration_uid);
+	struct tracked *current =
+		inventory_tracked(inventory, vmi->migration_uid);
 	struct tracked *open = map_get(&inventory->unfinished, key);
 
 	if (open != NULL) {
@@ -298,19 +298,34 @@ static void follow_migration(struct inventory *inventory, const struct vmi *vmi,
 	}
 }
 
+/* Since when the VMI is busy in this way. An evacuation that fails is tried
+ * again and again, and stays the same one. */
+static uint64_t busy_since(const struct vmi *vmi, const struct vmi *old,
+	uint64_t now_us)
+{
+	bool is_same = old != NULL &&
+		vmi_is_evacuating(old) == vmi_is_evacuating(vmi) &&
+		(vmi_is_evacuating(vmi) ||
+			strcmp(old->migration_uid, vmi->migration_uid) == 0);
+
+	return is_same ? old->busy_us : now_us;
+}
+
 int inventory_put_vmi(struct inventory *inventory,
-	const struct json_value *object, struct error *err)
+	const struct json_value *object, uint64_t now_us, struct error *err)
 {
 	struct vmi *fresh = NULL, *old;
 	bool has_changed;
 	int r = vmi_read(&fresh, inventory->interner, object, err);
 
+	inventory->now_us = now_us;
 	if (r < 0) {
 		inventory_remove_vmi(inventory,
 			json_value_text_at(object, "metadata/uid", ""));
 		return r;
 	}
 	old = map_put(&inventory->vmis, fresh->uid, fresh);
+	fresh->busy_us = busy_since(fresh, old, now_us);
 	has_changed = old == NULL || !vmi_has_same_migration(old, fresh);
 	if (old != NULL) {
 		inventory->is_counted = inventory->is_counted &&
@@ -342,67 +357,31 @@ void inventory_remove_vmi(struct inventory *inventory, const char *uid)
 	}
 }
 
-/* ---- counters ---- */
+/* ---- target pods ---- */
 
-static void count_migration(struct node_counters *counters,
-	const struct migration *migration)
+static void follow_pod(struct inventory *inventory, const char *migration_uid)
 {
-	if (migration_is_finished(migration)) {
-		return;
-	}
-	node_counters_add(counters, migration->source, migration->target,
-		migration->is_ours);
-	if (migration->is_evacuation) {
-		node_counters_evict(counters, migration->source);
+	struct tracked *tracked = inventory_tracked(inventory, migration_uid);
+
+	inventory->is_counted = false;
+	if (tracked != NULL) {
+		find_nodes(inventory, tracked->migration);
 	}
 }
 
-static void count_vmi(struct inventory *inventory, const struct vmi *vmi)
+void inventory_put_pod(struct inventory *inventory, const char *uid,
+	const struct target_pod *pod)
 {
-	if (vmi_is_evacuating(vmi)) {
-		node_counters_evict(&inventory->counters, vmi->node);
-	}
-	if (vmi->is_migrating &&
-		tracked_of(inventory, vmi->migration_uid) == NULL) {
-		node_counters_add(&inventory->counters,
-			first_of(vmi->migration_source, vmi->node),
-			vmi->migration_target, false);
+	if (target_pods_put(&inventory->pods, uid, pod)) {
+		follow_pod(inventory, pod->migration_uid);
 	}
 }
 
-static void count(struct inventory *inventory)
+void inventory_remove_pod(struct inventory *inventory, const char *uid)
 {
-	size_t at = 0;
-	void *value;
-
-	if (inventory->is_counted) {
-		return;
+	if (target_pods_remove(&inventory->pods, uid)) {
+		inventory->is_counted = false;
 	}
-	node_counters_fini(&inventory->counters);
-	while (!node_counters_are_full(&inventory->counters) &&
-		map_next(&inventory->migrations, &at, NULL, &value)) {
-		count_migration(&inventory->counters,
-			((struct tracked *)value)->migration);
-	}
-	at = 0;
-	while (!node_counters_are_full(&inventory->counters) &&
-		map_next(&inventory->busy, &at, NULL, &value)) {
-		count_vmi(inventory, value);
-	}
-	inventory->is_counted = true;
-}
-
-size_t inventory_unfinished(struct inventory *inventory)
-{
-	count(inventory);
-	return inventory->counters.migrations;
-}
-
-struct kubevirt_node inventory_node(struct inventory *inventory,
-	const char *name)
-{
-	count(inventory);
-	return node_counters_get(&inventory->counters, name);
 }
 
 /* ---- look-ups ---- */

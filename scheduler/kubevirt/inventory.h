@@ -9,9 +9,14 @@
 #include "scheduler/cluster/cluster.h"
 #include "scheduler/kubevirt/migration.h"
 #include "scheduler/kubevirt/node_counters.h"
+#include "scheduler/kubevirt/target_pods.h"
 #include "scheduler/kubevirt/vmi.h"
 
 #define INVENTORY_SETTLE_US UINT64_C(60000000)
+
+/* Nodes are left alone for a migration or an evacuation of somebody else for so
+ * long: --other-migrations-timeout is that by default. */
+#define INVENTORY_OTHERS_US UINT64_C(600000000)
 
 struct inventory_handler {
 	/* See struct kubevirt_options. */
@@ -31,8 +36,12 @@ struct inventory {
 	struct map busy;       /* uid -> struct vmi: migrates, or must leave */
 	struct map migrations; /* uid -> struct tracked, owned */
 	struct map unfinished; /* "namespace/vmi" -> struct tracked */
+	struct target_pods pods;
 	struct node_counters counters;
-	bool is_counted; /* the counters are up to date */
+	bool is_counted;	   /* the counters are up to date */
+	uint64_t counted_until_us; /* and are so until then */
+	uint64_t now_us;	   /* of the last change or look */
+	uint64_t others_us;	   /* INVENTORY_OTHERS_US; may be changed */
 };
 
 void inventory_init(struct inventory *inventory, const struct cluster *cluster,
@@ -41,7 +50,7 @@ void inventory_fini(struct inventory *inventory);
 
 /* A VMI in this state. -EBADMSG, -E2BIG: invalid; the VMI is then unknown. */
 must_check int inventory_put_vmi(struct inventory *inventory,
-	const struct json_value *object, struct error *err);
+	const struct json_value *object, uint64_t now_us, struct error *err);
 void inventory_remove_vmi(struct inventory *inventory, const char *uid);
 
 /* -EBADMSG: invalid; the migration is then unknown. */
@@ -49,7 +58,13 @@ must_check int inventory_put_migration(struct inventory *inventory,
 	const struct json_value *object, uint64_t now_us, struct error *err);
 void inventory_remove_migration(struct inventory *inventory, const char *uid);
 
-/* Forgets finished migrations; to be called regularly. */
+/* A pod that is the target of a migration exists. A pod is removed when it is
+ * gone, and when its VM runs in it. */
+void inventory_put_pod(struct inventory *inventory, const char *uid,
+	const struct target_pod *pod);
+void inventory_remove_pod(struct inventory *inventory, const char *uid);
+
+/* Forgets finished migrations, and notes the time; to be called regularly. */
 void inventory_expire(struct inventory *inventory, uint64_t now_us);
 
 /* NULL: not known. */
@@ -65,8 +80,14 @@ const struct migration *inventory_migration_for(
 const struct migration *inventory_next_migration(
 	const struct inventory *inventory, size_t *at);
 
-/* Both also count VMIs that migrate without a known migration object, up to
- * NODE_COUNTERS_MAX. */
+/* These also count VMIs that migrate without a known migration object, up to
+ * NODE_COUNTERS_MAX. Unfinished are those that KubeVirt counts, and all of
+ * ours; foreign are those of somebody else for which moves stand back. */
 size_t inventory_unfinished(struct inventory *inventory);
+size_t inventory_foreign(struct inventory *inventory);
 struct kubevirt_node inventory_node(struct inventory *inventory,
 	const char *name);
+
+/* migration: an unfinished one that is not ours. */
+enum others_state inventory_others_state(const struct inventory *inventory,
+	const struct migration *migration);

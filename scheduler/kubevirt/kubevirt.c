@@ -57,7 +57,8 @@ static void on_vmi(void *owner, const struct reflector_id *id,
 	struct kubevirt *kubevirt = owner;
 	struct error err;
 
-	if (inventory_put_vmi(kubevirt->inventory, object, &err) < 0) {
+	if (inventory_put_vmi(kubevirt->inventory, object, clock_monotonic_us(),
+		    &err) < 0) {
 		on_invalid(kubevirt, id, &err);
 	}
 }
@@ -247,6 +248,9 @@ struct kubevirt *kubevirt_new(struct kube_client *client,
 	inventory_init(kubevirt->inventory, kubevirt->cluster,
 		&(struct inventory_handler){ on_migration, on_migration_gone,
 			kubevirt });
+	if (options->others_us != 0) {
+		kubevirt->inventory->others_us = options->others_us;
+	}
 	kubevirt->access = access_new(client);
 	kubevirt->orders = orders_new(client, on_ordered, kubevirt);
 	for (int i = 0; i < WATCHES; i++) {
@@ -299,6 +303,25 @@ void kubevirt_poll(struct kubevirt *kubevirt)
 	orders_poll(kubevirt->orders, is_watching, now_us);
 }
 
+/* ---- target pods ---- */
+
+void kubevirt_put_launcher(struct kubevirt *kubevirt, const char *uid,
+	const struct json_value *object)
+{
+	struct target_pod pod;
+
+	if (target_pod_read(&pod, object)) {
+		inventory_put_pod(kubevirt->inventory, uid, &pod);
+	} else {
+		inventory_remove_pod(kubevirt->inventory, uid);
+	}
+}
+
+void kubevirt_launcher_gone(struct kubevirt *kubevirt, const char *uid)
+{
+	inventory_remove_pod(kubevirt->inventory, uid);
+}
+
 /* ---- what others ask ---- */
 
 bool kubevirt_is_ready(const struct kubevirt *kubevirt, struct buffer *why)
@@ -344,6 +367,17 @@ const struct migration *kubevirt_next_migration(const struct kubevirt *kubevirt,
 size_t kubevirt_unfinished(const struct kubevirt *kubevirt)
 {
 	return inventory_unfinished(kubevirt->inventory);
+}
+
+size_t kubevirt_foreign(const struct kubevirt *kubevirt)
+{
+	return inventory_foreign(kubevirt->inventory);
+}
+
+enum others_state kubevirt_others_state(const struct kubevirt *kubevirt,
+	const struct migration *migration)
+{
+	return inventory_others_state(kubevirt->inventory, migration);
 }
 
 void kubevirt_node(const struct kubevirt *kubevirt, const char *name,

@@ -25,6 +25,9 @@ struct kubevirt_options {
 	/* Its nodes and namespaces have labels that orders and policies refer
 	 * to. It outlives the watches, as does its interner. NULL: none. */
 	const struct cluster *cluster;
+	/* Nodes are left alone for so long for a migration or an evacuation of
+	 * somebody else; 0: INVENTORY_OTHERS_US. */
+	uint64_t others_us;
 	/* Any of them may be NULL. None may close the watches.
 	 *
 	 * A migration changed its phase or is being deleted, or its VMI's
@@ -73,9 +76,16 @@ const struct migration *kubevirt_migration_of(const struct kubevirt *kubevirt,
  * minute. *at starts at 0; NULL: no more. */
 const struct migration *kubevirt_next_migration(const struct kubevirt *kubevirt,
 	size_t *at);
-/* This count and the next include VMIs that migrate without a known migration.
- * An order counts once the watch has delivered its migration. */
+/* The migrations that KubeVirt counts against its limits, and all of ours. An
+ * order counts once the watch has delivered its migration. These counts include
+ * VMIs that migrate without a known migration. */
 size_t kubevirt_unfinished(const struct kubevirt *kubevirt);
+/* Migrations of somebody else for which moves stand back: those that are not
+ * older than others_us, and may start. */
+size_t kubevirt_foreign(const struct kubevirt *kubevirt);
+/* migration: an unfinished one that is not ours. */
+enum others_state kubevirt_others_state(const struct kubevirt *kubevirt,
+	const struct migration *migration);
 void kubevirt_node(const struct kubevirt *kubevirt, const char *name,
 	struct kubevirt_node *out);
 /* vmi: from kubevirt_vmi(). */
@@ -88,6 +98,11 @@ void kubevirt_cluster_limits(const struct kubevirt *kubevirt,
 void kubevirt_launcher_settings(const struct kubevirt *kubevirt,
 	struct launcher_settings *out);
 const char *kubevirt_version(const struct kubevirt *kubevirt); /* "": none */
+
+/* A VM's pod exists, or is gone; any launcher pod will do. */
+void kubevirt_put_launcher(struct kubevirt *kubevirt, const char *uid,
+	const struct json_value *object);
+void kubevirt_launcher_gone(struct kubevirt *kubevirt, const char *uid);
 
 /* Creates the migration object. on_ordered() says later what came of it: after
  * a request without an answer, up to ORDERS_UNKNOWN_US later. */

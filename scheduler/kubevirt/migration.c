@@ -2,6 +2,7 @@
 
 #include "kube/time.h"
 #include "lib/memory.h"
+#include "scheduler/kubevirt/conditions.h"
 #include "scheduler/kubevirt/packed_texts.h"
 
 #include <errno.h>
@@ -23,8 +24,22 @@ static const struct {
 	{ "Failed", MIGRATION_FAILED },
 };
 
-static enum migration_phase phase_of(const char *name)
+/* The source of a migration between clusters has no target pod here, and takes
+ * no slot of KubeVirt before its phase is Scheduled. */
+static bool is_source_alone(const struct json_value *spec)
 {
+	return json_value_get(spec, "sendTo") != NULL &&
+		json_value_get(spec, "receive") == NULL;
+}
+
+static enum migration_phase phase_of(const struct json_value *object)
+{
+	const char *name = json_value_text_at(object, "status/phase", "");
+
+	if (strcmp(name, "Scheduling") == 0 &&
+		is_source_alone(json_value_get(object, "spec"))) {
+		return MIGRATION_PENDING;
+	}
 	for (size_t i = 0; i < count_of(phases); i++) {
 		if (strcmp(phases[i].name, name) == 0) {
 			return phases[i].phase;
@@ -105,14 +120,16 @@ int migration_read(struct migration **out, const struct json_value *object,
 	const struct json_value *state =
 		json_value_at(object, "status/migrationState");
 	const char *name = json_value_text_at(meta, "name", "");
-	const char *phase = json_value_text_at(object, "status/phase", "");
 	struct migration head = {
 		.is_ours = *move_id_of(meta) != '\0',
 		.is_evacuation = has_prefix(name, "kubevirt-evacuation-"),
 		.is_update = has_prefix(name, "kubevirt-workload-update-"),
 		.is_deleting =
 			json_value_get(meta, "deletionTimestamp") != NULL,
-		.phase = phase_of(phase),
+		.is_over_quota = condition_is_true(
+			condition_find(json_value_get(object, "status"),
+				"migrationRejectedByResourceQuota")),
+		.phase = phase_of(object),
 		.created_wall_us = created_us(meta),
 	};
 

@@ -14,11 +14,18 @@
 #define KUBEVIRT_MOVE_PREFIX "plimsoll-"
 
 enum migration_phase {
-	MIGRATION_PENDING,    /* no target pod yet */
+	MIGRATION_PENDING,    /* KubeVirt may not have made a target pod yet */
 	MIGRATION_SCHEDULING, /* the target pod has no node, or starts */
 	MIGRATION_RUNNING,    /* from the handoff on; also unknown phases */
 	MIGRATION_SUCCEEDED,
 	MIGRATION_FAILED,
+};
+
+/* The part that a migration of somebody else has in moves. */
+enum others_state {
+	OTHERS_GO_FIRST,   /* its nodes are left alone */
+	OTHERS_OVER_QUOTA, /* a ResourceQuota keeps it from its target pod */
+	OTHERS_LATE,	   /* its time is over */
 };
 
 struct migration {
@@ -30,6 +37,9 @@ struct migration {
 	bool is_evacuation;    /* KubeVirt made it to empty a node */
 	bool is_update;	       /* KubeVirt made it to renew the launcher */
 	bool is_deleting;
+	/* A ResourceQuota of its namespace admits no target pod. KubeVirt tries
+	 * again when the quota changes. */
+	bool is_over_quota;
 	enum migration_phase phase;
 	int64_t created_wall_us;
 };
@@ -43,6 +53,14 @@ void migration_free(struct migration *migration); /* NULL is fine */
 static inline bool migration_is_finished(const struct migration *migration)
 {
 	return migration->phase >= MIGRATION_SUCCEEDED;
+}
+
+/* Something counts the VM on the migration's target: the target pod, or the
+ * reservation of our order. */
+static inline bool migration_is_on_its_way(const struct migration *migration)
+{
+	return *migration->target != '\0' &&
+		(migration->is_ours || migration->phase != MIGRATION_PENDING);
 }
 
 /* The texts are copied; they may be the migration's own. */

@@ -45,7 +45,7 @@ static const char *why_not_there(const struct vmi *vmi, const struct pod *pod)
 	if (strcmp(vmi->node, pod->node_name) != 0) {
 		return "runs on another node";
 	}
-	if (*vmi->evacuating != '\0') {
+	if (*vmi->evacuating != '\0' && vmi->is_migratable) {
 		return "leaves its node (evacuation)";
 	}
 	return pod->is_deleting ? "is being deleted" : NULL;

@@ -3,6 +3,7 @@
 #include "lib/memory.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void node_counters_fini(struct node_counters *counters)
 {
@@ -29,29 +30,64 @@ static struct kubevirt_node *counter(struct node_counters *counters,
 }
 
 void node_counters_add(struct node_counters *counters, const char *source,
-	const char *target, bool is_ours)
+	const char *target)
 {
-	struct kubevirt_node *node;
-
 	counters->migrations++;
-	counters->counted++;
 	if (*source != '\0') {
-		node = counter(counters, source);
-		node->out++;
-		node->foreign_out += !is_ours;
+		counter(counters, source)->out++;
 	}
 	if (*target != '\0') {
-		node = counter(counters, target);
-		node->in++;
-		node->foreign_in += !is_ours;
+		counter(counters, target)->in++;
 	}
 }
 
-void node_counters_evict(struct node_counters *counters, const char *node)
+/* The first by name, so that a sentence stays the same. */
+static void name(struct kubevirt_node *node, const struct others_work *work)
 {
-	counters->counted++;
+	const struct others_work *old = &node->work;
+	int order = old->namespace == NULL
+		? -1
+		: strcmp(work->namespace, old->namespace);
+
+	if (order == 0) {
+		order = strcmp(work->vm, old->vm);
+	}
+	if (order < 0 || (order == 0 && *old->migration == '\0')) {
+		node->work = *work;
+	}
+}
+
+void node_counters_hold(struct node_counters *counters, const char *source,
+	const char *target, const struct others_work *work)
+{
+	struct kubevirt_node *node;
+
+	counters->foreign++;
+	if (*source != '\0') {
+		node = counter(counters, source);
+		node->foreign_out++;
+		name(node, work);
+	}
+	if (*target != '\0') {
+		node = counter(counters, target);
+		node->foreign_in++;
+		name(node, work);
+	}
+}
+
+void node_counters_evict(struct node_counters *counters, const char *node,
+	const struct others_work *work)
+{
 	if (*node != '\0') {
 		counter(counters, node)->is_evicting = true;
+		name(counter(counters, node), work);
+	}
+}
+
+void node_counters_drain(struct node_counters *counters, const char *node)
+{
+	if (*node != '\0') {
+		counter(counters, node)->drains++;
 	}
 }
 

@@ -5,11 +5,25 @@
 
 #include <stdbool.h>
 
+/* Somebody else's work on a node; the texts are borrowed until the next change
+ * of a VMI or a migration. */
+struct others_work {
+	const char *namespace; /* NULL: none */
+	const char *vm;
+	const char *migration; /* its name; "": not known, or not made yet */
+};
+
 /* The migrations and evacuations on a node. */
 struct kubevirt_node {
-	unsigned out, in;		  /* unfinished migrations */
-	unsigned foreign_out, foreign_in; /* of these, not ours */
-	bool is_evicting;		  /* a VMI on it is being evacuated */
+	/* Migrations that KubeVirt counts against its limits, and all of
+	 * ours. */
+	unsigned out, in;
+	/* Somebody else's for which moves leave the node alone. */
+	unsigned foreign_out, foreign_in;
+	bool is_evicting;	 /* and so is a VMI that is being evacuated */
+	struct others_work work; /* one of these */
+	/* Evacuations from it that wait for a slot of KubeVirt. */
+	unsigned drains;
 };
 
 /* More migrations and evacuations are not counted: that would hold the event
@@ -22,14 +36,22 @@ struct node_counters {
 	struct map nodes; /* name -> struct kubevirt_node, owned */
 	size_t counted;	  /* migrations and evacuations */
 	size_t migrations;
+	size_t foreign; /* for which moves leave nodes alone */
 };
 
 void node_counters_fini(struct node_counters *counters); /* empties it, too */
 
-/* A migration. source and target: "" if not known yet. */
+/* A migration that takes a slot. source and target: "" if not known yet. */
 void node_counters_add(struct node_counters *counters, const char *source,
-	const char *target, bool is_ours);
-void node_counters_evict(struct node_counters *counters, const char *node);
+	const char *target);
+/* Somebody else's migration for which moves leave both nodes alone. */
+void node_counters_hold(struct node_counters *counters, const char *source,
+	const char *target, const struct others_work *work);
+/* A VM is being evacuated from the node. */
+void node_counters_evict(struct node_counters *counters, const char *node,
+	const struct others_work *work);
+/* An evacuation from the node waits. */
+void node_counters_drain(struct node_counters *counters, const char *node);
 
 bool node_counters_are_full(const struct node_counters *counters);
 

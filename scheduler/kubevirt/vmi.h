@@ -31,6 +31,9 @@ struct vmi {
 	char *migration_source, *migration_target; /* nodes; "": unknown */
 	bool has_failed, is_completed;
 	int64_t started_wall_us, ended_wall_us; /* 0: not yet */
+	/* Set by the inventory: since when it migrates or must leave its node
+	 * in this way, on the monotonic clock. */
+	uint64_t busy_us;
 	struct labels labels;
 };
 

@@ -63,7 +63,7 @@ void fleet_build_clear(struct fleet_build *build)
  * on the target pod. A pod before that is found by find_targets(). */
 static bool has_target(const struct migration *migration)
 {
-	return *migration->target != '\0' || migration->is_ours;
+	return migration_is_on_its_way(migration) || migration->is_ours;
 }
 
 static void note_moving(struct fleet_build *build, const char *namespace,
@@ -140,6 +140,7 @@ void fleet_build_begin(struct fleet_build *build,
 	fleet_build_clear(build);
 	build->next = 0;
 	*build->exclusion = '\0';
+	*build->exclusion_names = '\0';
 	build->not_movable.count = 0;
 	build->node_count = cluster->count;
 	build->nodes = xcalloc(cluster->count + 1, sizeof(*build->nodes));
@@ -182,7 +183,8 @@ static void set_permissions(struct fleet_node *added, const struct node *node,
 	takes_part = node_exclusion(node, &work, sources->now_us) == NULL;
 	added->may_give = takes_part &&
 		map_get(&build->giving, node->name) == NULL &&
-		work.out < budget_out_of_node(build->limits.out_of_node);
+		work.out < budget_out_of_node(build->limits.out_of_node,
+				   work.drains);
 	added->may_take = takes_part && work.in == 0 &&
 		map_get(&build->taking, node->name) == NULL;
 }
@@ -314,15 +316,20 @@ static void note_exclusion(struct fleet_build *build, const struct node *node,
 	const struct fleet_sources *sources)
 {
 	struct kubevirt_node work;
+	scoped_buffer struct buffer names = BUFFER_MAX(FLEET_BUILD_NAMES_MAX);
 	const char *exclusion;
 
 	kubevirt_node(sources->kubevirt, node->name, &work);
 	exclusion = node_exclusion(node, &work, sources->now_us);
-	if (exclusion != NULL && *build->exclusion == '\0') {
-		(void)snprintf(build->exclusion, sizeof(build->exclusion),
-			"%s is short of CPU time, but it %s", node->name,
-			exclusion);
+	if (exclusion == NULL || *build->exclusion != '\0') {
+		return;
 	}
+	(void)snprintf(build->exclusion, sizeof(build->exclusion),
+		"%s is short of CPU time, but it %s", node->name, exclusion);
+	buffer_text(&names, "");
+	node_exclusion_name(&names, exclusion, &work);
+	(void)snprintf(build->exclusion_names, sizeof(build->exclusion_names),
+		"%s", names.data);
 }
 
 static void add_node(struct fleet_build *build, struct node *stub,

@@ -26,7 +26,7 @@
  * for a short time is mostly that of its peers: see forecast/model.h. */
 #define FLEET_BUILD_SEEN_S 10.0
 
-enum { FLEET_BUILD_EXCLUSION_MAX = 384 };
+enum { FLEET_BUILD_EXCLUSION_MAX = 384, FLEET_BUILD_NAMES_MAX = 640 };
 
 /* The sources of a fleet; all borrowed. */
 struct fleet_sources {
@@ -58,6 +58,8 @@ struct fleet_build {
 	struct migration_limits limits;
 	/* A short node that is left alone, and why; "": there is none. */
 	char exclusion[FLEET_BUILD_EXCLUSION_MAX];
+	/* Its end, for those who may know the names of VMs. */
+	char exclusion_names[FLEET_BUILD_NAMES_MAX];
 };
 
 /* Forgets the last fleet and starts a new one. */

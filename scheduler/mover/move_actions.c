@@ -38,19 +38,6 @@ void move_actions_gate_fini(struct gate_texts *texts)
 	buffer_fini(&texts->not_ordering);
 }
 
-static unsigned count_foreign(const struct kubevirt *kubevirt)
-{
-	const struct migration *migration;
-	unsigned count = 0;
-	size_t at = 0;
-
-	while ((migration = kubevirt_next_migration(kubevirt, &at)) != NULL) {
-		count += !migration->is_ours &&
-			!migration_is_finished(migration);
-	}
-	return count;
-}
-
 /* Orders whose migration the watch has not delivered yet. */
 struct unseen {
 	unsigned total, out, in; /* out of and into the two nodes */
@@ -91,7 +78,7 @@ static struct budget budget_now(const struct move_actions *actions,
 			wall_us - HOUR_US),
 		.unfinished = (unsigned)kubevirt_unfinished(actions->kubevirt) +
 			count_unseen(actions, "", "").total,
-		.foreign = count_foreign(actions->kubevirt),
+		.foreign = (unsigned)kubevirt_foreign(actions->kubevirt),
 	};
 }
 
@@ -128,7 +115,7 @@ void move_actions_gate(const struct move_actions *actions,
 static bool is_alone(const struct move_actions *actions, unsigned failures,
 	struct buffer *why)
 {
-	bool is_alone = open_moves_count(actions->open_moves) == 0;
+	bool is_alone = move_records_open(&actions->recorder->records) == 0;
 
 	if (!is_alone) {
 		buffer_printf(why,
@@ -175,6 +162,18 @@ static bool may_take_part(const struct move_actions *actions,
 	return exclusion == NULL;
 }
 
+static void tell_no_slot(struct buffer *why, const char *node, unsigned out)
+{
+	if (out == 0) {
+		buffer_printf(why,
+			"an evacuation of %s waits for the only slot that "
+			"KubeVirt gives the node",
+			node);
+	} else {
+		buffer_printf(why, "%u migrations leave %s", out, node);
+	}
+}
+
 /* The limits of the VM's MigrationPolicy, and of both nodes. */
 static bool is_within_limits(const struct move_actions *actions,
 	const struct vmi *vmi, const struct move_record *record,
@@ -188,9 +187,9 @@ static bool is_within_limits(const struct move_actions *actions,
 	kubevirt_limits(actions->kubevirt, vmi, &limits);
 	kubevirt_node(actions->kubevirt, record->source, &source);
 	kubevirt_node(actions->kubevirt, record->target, &target);
-	if (source.out + unseen.out >= budget_out_of_node(limits.out_of_node)) {
-		buffer_printf(why, "%u migrations leave %s",
-			source.out + unseen.out, record->source);
+	if (source.out + unseen.out >=
+		budget_out_of_node(limits.out_of_node, source.drains)) {
+		tell_no_slot(why, record->source, source.out + unseen.out);
 		return false;
 	}
 	if (target.in + unseen.in > 0) {

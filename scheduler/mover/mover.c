@@ -169,7 +169,8 @@ static void take_history(struct mover *mover, struct moment now)
 		log_int("aggregators", (int64_t)answered),
 		log_int("records",
 			(int64_t)mover->recorder.records.by_id.count),
-		log_int("open", (int64_t)open_moves_count(&mover->open_moves)),
+		log_int("open",
+			(int64_t)move_records_open(&mover->recorder.records)),
 		LOG_END);
 }
 
@@ -340,7 +341,7 @@ void mover_stats(struct mover *mover, struct mover_stats *out)
 	*out = (struct mover_stats){
 		.recommendations = mover_status_recommendations(
 			&mover->recorder.records, &mover->proposals),
-		.in_flight = open_moves_count(&mover->open_moves),
+		.in_flight = move_records_open(&mover->recorder.records),
 		.is_paused = gate.paused_until_us > gate.wall_us,
 		.orders = !gate_recommends_only(&gate),
 		.round_s = mover->round_s,
@@ -351,7 +352,7 @@ void mover_stats(struct mover *mover, struct mover_stats *out)
 }
 
 static void explain(const struct mover *mover, const struct gate *gate,
-	struct buffer *why)
+	bool names_vms, struct buffer *why)
 {
 	if (!gate_is_open(gate, why)) {
 		return;
@@ -366,6 +367,7 @@ static void explain(const struct mover *mover, const struct gate *gate,
 		buffer_text(why, "a move must pay in two rounds in a row");
 	} else if (*mover->round.exclusion != '\0') {
 		buffer_text(why, mover->round.exclusion);
+		buffer_text(why, names_vms ? mover->round.exclusion_names : "");
 	} else {
 		buffer_text(why, "no move saves more than its price");
 	}
@@ -378,7 +380,7 @@ void mover_explain(const struct mover *mover, struct buffer *why)
 
 	move_actions_gate(&mover->actions, GATE_REBALANCE, &gate, &texts,
 		moment_now());
-	explain(mover, &gate, why);
+	explain(mover, &gate, false, why);
 	move_actions_gate_fini(&texts);
 }
 
@@ -393,6 +395,7 @@ void mover_describe(struct mover *mover, struct buffer *out)
 		.kubevirt_version = kubevirt_version(mover->kubevirt),
 		.records = &mover->recorder.records,
 		.proposals = &mover->proposals,
+		.kubevirt = mover->kubevirt,
 		.conflicts = &mover->conflicts,
 		.windows_text = mover->options.windows_text,
 		.price = mover->options.price,
@@ -410,7 +413,7 @@ void mover_describe(struct mover *mover, struct buffer *out)
 		moment_now());
 	kubevirt_cluster_limits(mover->kubevirt, &status.limits);
 	buffer_text(&why, "");
-	explain(mover, &gate, &why);
+	explain(mover, &gate, true, &why);
 	status.why = why.data;
 	mover_status_write(out, &status);
 	move_actions_gate_fini(&texts);
@@ -459,6 +462,7 @@ struct mover *mover_new(const struct mover_options *options)
 	mover->round_s = NAN;
 	mover->kubevirt = kubevirt_new(options->client,
 		&(struct kubevirt_options){ .cluster = &options->cache->cluster,
+			.others_us = options->others_us,
 			.on_migration = on_migration,
 			.on_migration_gone = on_migration_gone,
 			.on_ordered = on_ordered,

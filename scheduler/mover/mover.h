@@ -46,6 +46,7 @@ struct mover_options {
 	enum mover_mode room_mode;
 	double price;
 	unsigned max_per_hour; /* 0: the default */
+	uint64_t others_us;    /* see struct kubevirt_options */
 	const struct windows *windows;
 	const char *windows_text; /* the flag; "": always */
 	bool (*is_synced)(void *owner);

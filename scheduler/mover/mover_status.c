@@ -3,6 +3,8 @@
 #include "lib/clock.h"
 #include "lib/json.h"
 
+#include "scheduler/mover/others.h"
+
 #include <math.h>
 
 /* null: the time is not known. */
@@ -58,7 +60,7 @@ static void write_budgets(struct json *j, const struct mover_status *status)
 	json_unsigned(j, "not_ours", budget->foreign);
 	json_unsigned(j, "max_unfinished", budget_per_cluster(budget));
 	json_unsigned(j, "max_out_of_node",
-		budget_out_of_node(status->limits.out_of_node));
+		budget_out_of_node(status->limits.out_of_node, 0));
 	json_unsigned(j, "max_into_node", 1);
 	json_object_end(j);
 	write_time(j, "paused_until",
@@ -192,6 +194,7 @@ void mover_status_write(struct buffer *out, const struct mover_status *status)
 	json_number_or_null(&j, "copy_seconds_per_gb", status->copy_pace * 1e9);
 	json_unsigned(&j, "vms_left_to_others",
 		conflicts_count(status->conflicts, status->gate->wall_us));
+	others_write(&j, status->kubevirt);
 	write_in_flight(&j, status->records);
 	write_recommendations(&j, status);
 	not_movable_write(&j, status->not_movable);

@@ -21,6 +21,7 @@ struct mover_status {
 	struct migration_limits limits; /* of the KubeVirt CR */
 	const struct move_records *records;
 	const struct proposals *proposals;
+	const struct kubevirt *kubevirt; /* NULL: none */
 	struct conflicts *conflicts;
 	const char *windows_text; /* the flag; "": always */
 	double price;

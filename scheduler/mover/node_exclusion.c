@@ -1,5 +1,8 @@
 #include "scheduler/mover/node_exclusion.h"
 
+static const char is_evicting[] = "has a VM that is being evicted";
+static const char is_foreign[] = "has a migration that somebody else ordered";
+
 const char *node_exclusion(const struct node *node,
 	const struct kubevirt_node *work, int64_t now_us)
 {
@@ -16,15 +19,27 @@ const char *node_exclusion_by_work(const struct node *node,
 		return "is cordoned";
 	}
 	if (work->is_evicting) {
-		return "has a VM that is being evicted";
+		return is_evicting;
 	}
 	if (work->foreign_in > 0 || work->foreign_out > 0) {
-		return "has a migration that somebody else ordered";
-	}
-	/* Before the handoff only the pod tells where somebody else's migration
-	 * goes. Ours names its host. */
-	if (node->vms.arriving_count > work->in) {
-		return "has a VM on its way to it that somebody else moves";
+		return is_foreign;
 	}
 	return NULL;
+}
+
+void node_exclusion_name(struct buffer *out, const char *exclusion,
+	const struct kubevirt_node *work)
+{
+	const struct others_work *by = &work->work;
+
+	if ((exclusion != is_evicting && exclusion != is_foreign) ||
+		by->namespace == NULL) {
+		return;
+	}
+	if (*by->migration != '\0') {
+		buffer_printf(out, ": the migration %s/%s of the VM %s",
+			by->namespace, by->migration, by->vm);
+	} else {
+		buffer_printf(out, ": the VM %s/%s", by->namespace, by->vm);
+	}
 }

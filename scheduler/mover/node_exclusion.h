@@ -2,6 +2,7 @@
  * it. Pure. */
 #pragma once
 
+#include "lib/buffer.h"
 #include "scheduler/cluster/cluster.h"
 #include "scheduler/kubevirt/node_counters.h"
 
@@ -14,4 +15,10 @@ const char *node_exclusion(const struct node *node,
 
 /* The same without the node's load, where nobody measures one. */
 const char *node_exclusion_by_work(const struct node *node,
+	const struct kubevirt_node *work);
+
+/* Appends ": the migration ..." or ": the VM ..." if the exclusion, which one
+ * of these returned for this work, is about somebody else's. Not for everybody
+ * who may read the other words: it names a VM. */
+void node_exclusion_name(struct buffer *out, const char *exclusion,
 	const struct kubevirt_node *work);

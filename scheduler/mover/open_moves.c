@@ -16,6 +16,9 @@ static const char no_reason[] = "KubeVirt gives no reason";
 
 static const char was_deleted[] = "the migration object was deleted";
 
+static const char over_quota[] =
+	"a ResourceQuota of the namespace admits no second launcher pod";
+
 /* The part of a move that no record holds. */
 struct open_move {
 	/* It was ordered, KubeVirt answered, or the copy began. */
@@ -384,25 +387,32 @@ static const struct migration *find_migration(const struct open_moves *moves,
 	return NULL;
 }
 
-/* KubeVirt alone ends a copy whose limit is not known. */
-static bool hangs(const struct move_record *record,
-	const struct open_move *open, int64_t now_us)
+/* NULL: the move goes on. KubeVirt alone ends a copy whose limit is not
+ * known. */
+static const char *why_hopeless(const struct move_record *record,
+	const struct open_move *open, const struct migration *migration,
+	int64_t now_us)
 {
-	if (record->state == MOVE_RUNNING && open->copy_max_us == 0) {
-		return false;
+	bool is_running = record->state == MOVE_RUNNING;
+
+	if (migration->is_over_quota && migration->phase == MIGRATION_PENDING) {
+		return over_quota;
 	}
-	return now_us - open->changed_us >
-		OPEN_MOVES_HANG_US + open->copy_max_us;
+	if ((is_running && open->copy_max_us == 0) ||
+		now_us - open->changed_us <=
+			OPEN_MOVES_HANG_US + open->copy_max_us) {
+		return NULL;
+	}
+	return is_running ? "the copy did not end in time"
+			  : "nothing happened for 10 minutes";
 }
 
 /* The record stays open until the migration has ended or is gone. */
 static void cancel(struct open_moves *moves, const struct move_record *record,
-	struct open_move *open, int64_t now_us)
+	struct open_move *open, const char *why, int64_t now_us)
 {
 	if (open->given_up == NULL) {
-		open->given_up = xstrdup(record->state == MOVE_RUNNING
-				? "the copy did not end in time"
-				: "nothing happened for 10 minutes");
+		open->given_up = xstrdup(why);
 	} else if (now_us - open->cancel_us < OPEN_MOVES_CANCEL_US) {
 		return;
 	}
@@ -414,9 +424,11 @@ static void follow(struct open_moves *moves, struct move_record *record,
 	struct open_move *open, const struct migration *migration,
 	struct moment now)
 {
+	const char *why = why_hopeless(record, open, migration, now.now_us);
+
 	if (!migration_is_finished(migration) &&
-		(open->given_up != NULL || hangs(record, open, now.now_us))) {
-		cancel(moves, record, open, now.now_us);
+		(open->given_up != NULL || why != NULL)) {
+		cancel(moves, record, open, why, now.now_us);
 	}
 	open_moves_changed(moves, migration,
 		kubevirt_vmi(moves->kubevirt, record->vmi_uid), now);
@@ -477,17 +489,4 @@ void open_moves_tick(struct open_moves *moves, struct moment now)
 			check(moves, record, now);
 		}
 	}
-}
-
-size_t open_moves_count(const struct open_moves *moves)
-{
-	const struct move_record *record;
-	size_t count = 0;
-	size_t at = 0;
-
-	while ((record = move_records_next(&moves->recorder->records, &at)) !=
-		NULL) {
-		count += move_is_open(record);
-	}
-	return count;
 }

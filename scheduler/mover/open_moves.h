@@ -73,5 +73,3 @@ void open_moves_unschedulable(struct open_moves *moves, const struct pod *pod,
 /* To be called about every second, once the migrations and VMIs are known:
  * ends what hangs, and continues the moves of an earlier leader. */
 void open_moves_tick(struct open_moves *moves, struct moment now);
-
-size_t open_moves_count(const struct open_moves *moves); /* open moves */

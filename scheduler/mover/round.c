@@ -288,6 +288,8 @@ static void start_search(struct round *round)
 	round->movable = round->build.pod_count;
 	memcpy(round->exclusion, round->build.exclusion,
 		sizeof(round->exclusion));
+	memcpy(round->exclusion_names, round->build.exclusion_names,
+		sizeof(round->exclusion_names));
 	round->not_movable = round->build.not_movable;
 }
 

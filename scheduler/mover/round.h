@@ -64,6 +64,7 @@ struct round {
 	size_t nodes, vms, movable;
 	char exclusion
 		[FLEET_BUILD_EXCLUSION_MAX]; /* as of struct fleet_build */
+	char exclusion_names[FLEET_BUILD_NAMES_MAX];
 	struct not_movable not_movable;
 	int64_t work_us;
 	int64_t built_us;	  /* work_us when the search began */

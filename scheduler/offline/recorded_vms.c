@@ -35,7 +35,7 @@ static int read_vmis(struct recorded_vms *vms, const struct json_value *input,
 	for (const struct json_value *v = json_value_first(list);
 		v != NULL && r == 0; v = json_value_next(v)) {
 		number++;
-		r = inventory_put_vmi(&vms->inventory, v, err);
+		r = inventory_put_vmi(&vms->inventory, v, 0, err);
 	}
 	return r < 0 && number > 0
 		? error_wrap(err, r, "VMI %zu of 'vmis'", number)
@@ -57,6 +57,33 @@ static int read_migrations(struct recorded_vms *vms,
 	return r < 0 && number > 0
 		? error_wrap(err, r, "migration %zu of 'migrations'", number)
 		: r;
+}
+
+static bool is_launcher(const struct json_value *pod)
+{
+	const char *kind = json_value_text(json_value_get(
+		json_value_at(pod, "metadata/labels"), "kubevirt.io"));
+
+	return kind != NULL && strcmp(kind, "virt-launcher") == 0;
+}
+
+static int read_targets(struct recorded_vms *vms,
+	const struct json_value *input, struct error *err)
+{
+	const struct json_value *list = NULL;
+	int r = recorded_state_list(&list, input, "pods", err);
+
+	for (const struct json_value *v = json_value_first(list);
+		v != NULL && r == 0; v = json_value_next(v)) {
+		struct target_pod pod;
+
+		if (is_launcher(v) && target_pod_read(&pod, v)) {
+			inventory_put_pod(&vms->inventory,
+				json_value_text_at(v, "metadata/uid", ""),
+				&pod);
+		}
+	}
+	return r;
 }
 
 /* ---- VMs ---- */
@@ -93,7 +120,7 @@ static bool is_leaving(const struct recorded_vms *vms, const struct pod *pod)
 {
 	const struct migration *migration = migration_of(vms, pod);
 
-	return migration != NULL && *migration->target != '\0' &&
+	return migration != NULL && migration_is_on_its_way(migration) &&
 		strcmp(migration->target, pod->node_name) != 0;
 }
 
@@ -226,6 +253,7 @@ int recorded_vms_read(struct recorded_vms *out,
 	inventory_init(&out->inventory, &state->cluster, &nobody);
 	r = read_vmis(out, input, err);
 	r = r < 0 ? r : read_migrations(out, input, err);
+	r = r < 0 ? r : read_targets(out, input, err);
 	r = r < 0 ? r : check_uids(state, err);
 	if (r == 0) {
 		add_vms(out);

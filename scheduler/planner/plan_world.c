@@ -91,7 +91,7 @@ static enum stay stay_of(const struct plan_world *world,
 	const struct migration *migration = kubevirt_migration_of(
 		world->options->kubevirt, vm->namespace, vm->name);
 
-	if (migration != NULL && *migration->target != '\0') {
+	if (migration != NULL && migration_is_on_its_way(migration)) {
 		return strcmp(migration->target, vm->node->name) == 0
 			? IS_MIGRATED
 			: LEAVES;

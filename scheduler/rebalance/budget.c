@@ -23,9 +23,9 @@ unsigned budget_per_cluster(const struct budget *budget)
 	return one_less(budget->per_cluster);
 }
 
-unsigned budget_out_of_node(unsigned out_of_node)
+unsigned budget_out_of_node(unsigned out_of_node, unsigned waiting)
 {
-	return one_less(out_of_node);
+	return out_of_node < 2 && waiting > 0 ? 0 : one_less(out_of_node);
 }
 
 bool budget_admits(const struct budget *budget, struct buffer *why)

@@ -35,8 +35,9 @@ unsigned budget_per_hour(const struct budget *budget);
 /* The unfinished migrations in the cluster below which one more may begin. */
 unsigned budget_per_cluster(const struct budget *budget);
 
-/* The same out of a node; out_of_node: parallelOutboundMigrationsPerNode. */
-unsigned budget_out_of_node(unsigned out_of_node);
+/* The same out of a node; out_of_node: parallelOutboundMigrationsPerNode. If
+ * that is one, the slot is left to the evacuations that wait for it. */
+unsigned budget_out_of_node(unsigned out_of_node, unsigned waiting);
 
 /* One more move may begin. False: appends one sentence why not. */
 bool budget_admits(const struct budget *budget, struct buffer *why);

@@ -310,6 +310,18 @@ unsigned move_records_ordered(const struct move_records *records,
 	return count;
 }
 
+size_t move_records_open(const struct move_records *records)
+{
+	const struct move_record *record;
+	size_t count = 0;
+	size_t at = 0;
+
+	while ((record = move_records_next(records, &at)) != NULL) {
+		count += move_is_open(record);
+	}
+	return count;
+}
+
 static uint64_t last_success(const struct move_records *records)
 {
 	const struct move_record *record;

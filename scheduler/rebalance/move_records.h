@@ -70,6 +70,9 @@ void move_records_forget_open(struct move_records *records);
 /* Ordered, and not ended yet. */
 bool move_is_open(const struct move_record *record);
 
+/* Returns the number of such records. */
+size_t move_records_open(const struct move_records *records);
+
 /* The end of the VM's cool-down or rest; 0: there is none. */
 uint64_t move_records_cooling_until(const struct move_records *records,
 	const char *namespace, const char *vm);

@@ -103,6 +103,16 @@ static bool has_slash(const struct json_value *object)
 		       '/') != NULL;
 }
 
+static void feed_pod(struct world *world, const struct json_value *object)
+{
+	struct target_pod pod;
+
+	if (target_pod_read(&pod, object)) {
+		inventory_put_pod(&world->inventory,
+			json_value_text_at(object, "metadata/uid", ""), &pod);
+	}
+}
+
 static void feed(struct world *world, const struct json_value *object)
 {
 	const char *gone = json_value_text(json_value_get(object, "gone"));
@@ -112,15 +122,17 @@ static void feed(struct world *world, const struct json_value *object)
 	if (gone != NULL) {
 		inventory_remove_vmi(&world->inventory, gone);
 		inventory_remove_migration(&world->inventory, gone);
+		inventory_remove_pod(&world->inventory, gone);
 		migration_policies_remove(&world->policies, gone);
 		return;
 	}
 	if (has_slash(object)) {
 		return;
 	}
+	feed_pod(world, object);
 	failures +=
 		inventory_put_migration(&world->inventory, object, 1, &err) < 0;
-	failures += inventory_put_vmi(&world->inventory, object, &err) < 0;
+	failures += inventory_put_vmi(&world->inventory, object, 1, &err) < 0;
 	failures += migration_policies_put(&world->policies, object, &err) < 0;
 	assert(failures == 0 || *err.text != '\0');
 	(void)consent_read(json_value_at(object, "metadata/annotations"));

@@ -50,6 +50,7 @@ static void without_flags_it_recommends_moves_and_elects_a_leader(void **state)
 	assert_true(config.rebalance_price == 0.2);
 	assert_string_equal(config.rebalance_windows_text, "");
 	assert_int_equal(config.make_room_timeout_us, 600000000);
+	assert_int_equal(config.other_migrations_timeout_us, 600000000);
 	assert_int_equal(config.aggregators.count, 0);
 }
 
@@ -121,6 +122,7 @@ static void what_does_not_is_refused_with_a_sentence(void **state)
 			"--http-auth" },
 		{ { "--aggregator=http://a:1" }, "tcp://HOST:PORT" },
 		{ { "--make-room-timeout=59s" }, "not between" },
+		{ { "--other-migrations-timeout=25h" }, "not between" },
 	};
 	struct scheduler_config config;
 

@@ -75,7 +75,8 @@ static void expect_calls(const char *expected)
 
 static void put_vmi_object(const struct json_value *object)
 {
-	assert_int_equal(inventory_put_vmi(&world.inventory, object, NULL), 0);
+	assert_int_equal(inventory_put_vmi(&world.inventory, object, 1, NULL),
+		0);
 }
 
 static void put_migration_object(const struct json_value *object)
@@ -257,7 +258,7 @@ static void finds_the_target_by_its_hostname(void **state)
 	put_migration("other", "b", "",
 		"'addedNodeSelector':{'kubernetes.io/hostname':'host-3'},",
 		"Pending");
-	expect_node("host-3", 0, 1, 0, 1);
+	expect_node("host-3", 0, 0, 0, 1);
 }
 
 static void counts_a_migration_that_it_cannot_see(void **state)
@@ -285,7 +286,7 @@ static void knows_that_a_node_is_being_emptied(void **state)
 	put_vmi_object(json_value_get(file, "vmi"));
 	assert_true(inventory_node(&world.inventory, "node-b").is_evicting);
 	put_migration_object(json_value_get(file, "vmim"));
-	expect_node("node-b", 1, 0, 1, 0);
+	expect_node("node-b", 0, 0, 1, 0);
 	json_value_free(file);
 	/* The migration alone says it, too. */
 	put_vmi("a", "n1", "");
@@ -375,7 +376,7 @@ static void an_invalid_object_is_unknown(void **state)
 	(void)state;
 	put_vmi("a", "n1", "");
 	put_migration("m", "a", "", "", "Pending");
-	assert_int_equal(inventory_put_vmi(&world.inventory, vmi, NULL),
+	assert_int_equal(inventory_put_vmi(&world.inventory, vmi, 1, NULL),
 		-EBADMSG);
 	assert_null(inventory_vmi(&world.inventory, "a-uid"));
 	assert_int_equal(

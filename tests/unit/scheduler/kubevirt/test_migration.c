@@ -52,6 +52,29 @@ static void reads_a_recorded_migration_step_by_step(void **state)
 	json_value_free(file);
 }
 
+static bool is_over_quota(const char *status)
+{
+	scoped_free char *json = xasprintf(
+		"{'metadata':{'name':'m','uid':'u'},'spec':{'vmiName':'a'},"
+		"'status':{'phase':'Pending','conditions':[{'type':"
+		"'migrationRejectedByResourceQuota','status':'%s'}]}}",
+		status);
+	struct json_value *object = given_json(json);
+	struct migration *migration = migration_of(object);
+	bool is_over = migration->is_over_quota;
+
+	migration_free(migration);
+	json_value_free(object);
+	return is_over;
+}
+
+static void knows_that_a_quota_refuses_the_target_pod(void **state)
+{
+	(void)state;
+	assert_true(is_over_quota("True"));
+	assert_false(is_over_quota("False"));
+}
+
 static void ours_have_our_label_and_our_name(void **state)
 {
 	static const char *const names[] = { "plimsoll-x", "plimsoll-y", "x" };
@@ -143,6 +166,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_a_recorded_migration_step_by_step),
 		cmocka_unit_test(ours_have_our_label_and_our_name),
+		cmocka_unit_test(knows_that_a_quota_refuses_the_target_pod),
 		cmocka_unit_test(knows_migrations_that_kubevirt_makes),
 		cmocka_unit_test(knows_ours_by_the_label),
 		cmocka_unit_test(refuses_what_no_api_server_would_serve),

@@ -126,6 +126,9 @@ static void a_vm_on_its_way_stays(void **state)
 
 	bed->vmi.evacuating = here;
 	assert_refused(bed, "leaves its node (evacuation)");
+	bed->vmi.is_migratable = false;
+	assert_refused(bed, "cannot be migrated: KubeVirt gives no reason");
+	bed->vmi.is_migratable = true;
 	bed->vmi.is_migrating = true;
 	assert_refused(bed, "is being migrated");
 	bed->vmi.is_migrating = false;

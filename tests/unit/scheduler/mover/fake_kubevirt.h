@@ -19,6 +19,8 @@ struct kubevirt {
 	size_t migration_count;
 	const char *not_ready, *not_ordering; /* NULL: all is well */
 	struct migration_limits limits;
+	bool others_are_late;
+	unsigned drains; /* of each node */
 	unsigned ordered, cancelled;
 	char move_id[64], hostname[64]; /* of the last order */
 };
@@ -97,33 +99,6 @@ const struct migration *kubevirt_next_migration(const struct kubevirt *kubevirt,
 {
 	return *at < kubevirt->migration_count ? &kubevirt->migrations[(*at)++]
 					       : NULL;
-}
-
-size_t kubevirt_unfinished(const struct kubevirt *kubevirt)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < kubevirt->migration_count; i++) {
-		count += !migration_is_finished(&kubevirt->migrations[i]);
-	}
-	return count;
-}
-
-void kubevirt_node(const struct kubevirt *kubevirt, const char *name,
-	struct kubevirt_node *out)
-{
-	*out = (struct kubevirt_node){ 0 };
-	for (size_t i = 0; i < kubevirt->migration_count; i++) {
-		const struct migration *m = &kubevirt->migrations[i];
-		bool is_open = !migration_is_finished(m);
-
-		out->out += is_open && strcmp(m->source, name) == 0;
-		out->in += is_open && strcmp(m->target, name) == 0;
-		out->foreign_out +=
-			is_open && !m->is_ours && strcmp(m->source, name) == 0;
-		out->foreign_in +=
-			is_open && !m->is_ours && strcmp(m->target, name) == 0;
-	}
 }
 
 void kubevirt_limits(const struct kubevirt *kubevirt, const struct vmi *vmi,

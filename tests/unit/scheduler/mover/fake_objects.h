@@ -1,7 +1,7 @@
 /* VMIs and migrations of the fake KubeVirt. */
 #pragma once
 
-#include "tests/unit/scheduler/mover/fake_kubevirt.h"
+#include "tests/unit/scheduler/mover/fake_counts.h"
 
 static char fake_nothing[1];
 

@@ -2,6 +2,15 @@
 
 #include "tests/unit/scheduler/mover/mover_steps.h"
 
+static void assert_explained(const char *sentence)
+{
+	scoped_buffer struct buffer why = BUFFER_MAX(1024);
+
+	buffer_text(&why, "");
+	mover_explain(scene.mover, &why);
+	assert_string_equal(why.data, sentence);
+}
+
 static void a_hot_node_is_named_within_two_minutes(void **state)
 {
 	const struct move_record *record;
@@ -120,33 +129,76 @@ static void somebody_elses_migration_on_a_node_keeps_moves_away(void **state)
 	migration->is_ours = false;
 	migration->move_id = fake_nothing;
 	migration->uid = foreign;
+	migration->name = foreign;
 	migration->source = node_1;
 	start(MOVER_AUTOMATIC);
 	run(120, 6);
 	assert_int_equal(scene.sent_count, 0);
+	assert_says(
+		"has a migration that somebody else ordered: the migration "
+		"vms/foreign of the VM x");
+	assert_explained(
+		"node-1 is short of CPU time, but it has a migration "
+		"that somebody else ordered");
 	migration->phase = MIGRATION_SUCCEEDED;
 	run(120, 6);
 	assert_int_equal(fake_kubevirt.ordered, 1);
 }
 
-/* KubeVirt names the target only from the handoff on. */
-static void somebody_elses_target_pod_keeps_moves_away(void **state)
+/* Five of one tenant, whose ResourceQuota admits no second launcher. */
+static void migrations_that_never_start_stop_nobody_else(void **state)
 {
-	static char foreign[] = "foreign", gone[] = "x";
+	static char jobs[5][8] = { "m0", "m1", "m2", "m3", "m4" };
+	static char tenant[] = "tenant", vm[] = "x";
+
+	(void)state;
+	for (size_t i = 0; i < 5; i++) {
+		struct migration *migration =
+			fake_migration(tenant, vm, MIGRATION_PENDING);
+
+		migration->is_ours = false;
+		migration->move_id = fake_nothing;
+		migration->uid = jobs[i];
+		migration->source = node_1;
+		migration->is_over_quota = true;
+	}
+	start(MOVER_AUTOMATIC);
+	assert_says(
+		"\"ignored_because\":\"a ResourceQuota of its namespace "
+		"admits no second launcher pod\"");
+	run(120, 6);
+	assert_int_equal(fake_kubevirt.ordered, 1);
+}
+
+static void standing_aside_has_an_end(void **state)
+{
+	static char foreign[] = "foreign", vm[] = "x";
 	struct migration *migration;
 
 	(void)state;
-	put_node("node-3");
-	put_vm("x", "node-3", "plimsoll-scheduler");
-	put_target("x", "node-2");
-	migration = fake_migration(namespace, gone, MIGRATION_SCHEDULING);
+	migration = fake_migration(namespace, vm, MIGRATION_PENDING);
 	migration->is_ours = false;
 	migration->move_id = fake_nothing;
 	migration->uid = foreign;
+	migration->source = node_1;
 	start(MOVER_AUTOMATIC);
-	run(180, 6);
+	run(120, 6);
 	assert_int_equal(fake_kubevirt.ordered, 0);
-	(void)cache_remove_pod(&scene.cache, "target-x");
+	fake_kubevirt.others_are_late = true;
+	assert_says("it is older than --other-migrations-timeout");
+	run(120, 6);
+	assert_int_equal(fake_kubevirt.ordered, 1);
+}
+
+static void the_only_slot_of_a_node_is_left_to_a_drain_that_waits(void **state)
+{
+	(void)state;
+	fake_kubevirt.limits.out_of_node = 1;
+	fake_kubevirt.drains = 1;
+	start(MOVER_AUTOMATIC);
+	run(120, 6);
+	assert_int_equal(fake_kubevirt.ordered, 0);
+	fake_kubevirt.drains = 0;
 	run(120, 6);
 	assert_int_equal(fake_kubevirt.ordered, 1);
 }
@@ -288,15 +340,6 @@ static void an_order_has_the_figures_of_its_own_round(void **state)
 	assert_true(last_sent()->gain > recommended);
 }
 
-static void assert_explained(const char *sentence)
-{
-	scoped_buffer struct buffer why = BUFFER_MAX(1024);
-
-	buffer_text(&why, "");
-	mover_explain(scene.mover, &why);
-	assert_string_equal(why.data, sentence);
-}
-
 static void after_an_order_there_is_no_why(void **state)
 {
 	size_t vm;
@@ -345,7 +388,9 @@ int main(void)
 		test(a_vm_that_a_migration_placed_may_move_again),
 		test(a_vm_that_says_never_stays),
 		test(somebody_elses_migration_on_a_node_keeps_moves_away),
-		test(somebody_elses_target_pod_keeps_moves_away),
+		test(migrations_that_never_start_stop_nobody_else),
+		test(standing_aside_has_an_end),
+		test(the_only_slot_of_a_node_is_left_to_a_drain_that_waits),
 		test(three_failures_in_a_row_pause_the_mover),
 		test(records_from_the_future_do_not_pause),
 		test(a_vm_that_others_move_back_is_left_alone),

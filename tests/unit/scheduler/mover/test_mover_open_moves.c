@@ -110,6 +110,26 @@ static void a_refused_order_leaves_no_reservation(void **state)
 	assert_false(is_reserved());
 }
 
+static void a_move_that_a_quota_refuses_ends_at_once(void **state)
+{
+	struct migration *migration;
+	size_t vm;
+
+	(void)state;
+	migration = order_move(&vm);
+	answer("");
+	migration->is_over_quota = true;
+	run(2, 6);
+	assert_int_equal(fake_kubevirt.cancelled, 1);
+	migration->phase = MIGRATION_FAILED;
+	tell(migration, &fake_kubevirt.vmis[vm]);
+	assert_int_equal(last_sent()->state, MOVE_FAILED);
+	assert_string_equal(last_sent()->failure,
+		"a ResourceQuota of the namespace admits no second launcher "
+		"pod");
+	assert_false(is_reserved());
+}
+
 static void a_move_that_hangs_is_cancelled_until_it_is_gone(void **state)
 {
 	struct migration *migration;
@@ -288,6 +308,7 @@ int main(void)
 		test(kubevirts_reason_may_come_later_than_the_phase),
 		test(a_failure_without_a_reason_ends_after_two_seconds),
 		test(a_refused_order_leaves_no_reservation),
+		test(a_move_that_a_quota_refuses_ends_at_once),
 		test(a_move_that_hangs_is_cancelled_until_it_is_gone),
 		test(an_order_without_an_answer_is_waited_for),
 		test(an_order_that_goes_through_late_is_cancelled),

@@ -23,7 +23,6 @@ static void a_node_without_work_takes_part(void **state)
 	(void)state;
 	work.in = 2;
 	work.out = 1;
-	node.vms.arriving_count = 2;
 	assert_null(node_exclusion_by_work(&node, &work));
 }
 
@@ -60,12 +59,27 @@ static void a_foreign_migration_in_either_direction_counts(void **state)
 	assert_why(why);
 }
 
-static void a_vm_that_arrives_without_a_migration_of_ours_counts(void **state)
+static void assert_named(const char *names)
+{
+	scoped_buffer struct buffer out = BUFFER_MAX(256);
+
+	buffer_text(&out, "");
+	node_exclusion_name(&out, node_exclusion_by_work(&node, &work), &work);
+	assert_string_equal(out.data, names);
+}
+
+static void somebody_elses_work_has_a_name(void **state)
 {
 	(void)state;
-	work.in = 1;
-	node.vms.arriving_count = 2;
-	assert_why("has a VM on its way to it that somebody else moves");
+	work.foreign_out = 1;
+	assert_named("");
+	work.work = (struct others_work){ "tenant", "web", "m" };
+	assert_named(": the migration tenant/m of the VM web");
+	work.is_evicting = true;
+	work.work.migration = "";
+	assert_named(": the VM tenant/web");
+	node.is_unschedulable = true;
+	assert_named("");
 }
 
 #define test(name) cmocka_unit_test_setup(name, setup)
@@ -78,7 +92,7 @@ int main(void)
 		test(a_cordoned_node_is_excluded),
 		test(a_node_whose_vm_is_evicted_is_excluded),
 		test(a_foreign_migration_in_either_direction_counts),
-		test(a_vm_that_arrives_without_a_migration_of_ours_counts),
+		test(somebody_elses_work_has_a_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

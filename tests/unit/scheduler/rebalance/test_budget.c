@@ -14,9 +14,18 @@ static void moves_stay_one_below_kubevirts_limits(void **state)
 		struct budget budget = { .per_cluster = limits[i][0] };
 
 		assert_int_equal(budget_per_cluster(&budget), limits[i][1]);
-		assert_int_equal(budget_out_of_node(limits[i][0]),
+		assert_int_equal(budget_out_of_node(limits[i][0], 0),
 			limits[i][1]);
 	}
+}
+
+static void an_only_slot_of_a_node_is_left_to_evacuations(void **state)
+{
+	(void)state;
+	assert_int_equal(budget_out_of_node(1, 0), 1);
+	assert_int_equal(budget_out_of_node(1, 1), 0);
+	assert_int_equal(budget_out_of_node(2, 1), 1);
+	assert_int_equal(budget_out_of_node(5, 3), 4);
 }
 
 static void an_hour_has_one_move_for_each_hundred_vms(void **state)
@@ -71,6 +80,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(moves_stay_one_below_kubevirts_limits),
+		cmocka_unit_test(an_only_slot_of_a_node_is_left_to_evacuations),
 		cmocka_unit_test(an_hour_has_one_move_for_each_hundred_vms),
 		cmocka_unit_test(refusals_name_the_limit),
 		cmocka_unit_test(drains_go_first),
