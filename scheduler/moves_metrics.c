@@ -26,8 +26,11 @@ static void write_mover(struct buffer *out, const struct mover_stats *moves)
 		"1 while moves are ordered, 0 while they are only recommended",
 		EXPOSITION_GAUGE, moves->orders);
 	exposition_single(out, "plimsoll_scheduler_moves_paused",
-		"1 while moves are paused after failures in a row",
+		"1 while all moves are paused after failures in a row",
 		EXPOSITION_GAUGE, moves->is_paused);
+	exposition_single(out, "plimsoll_scheduler_moves_paused_namespaces",
+		"Namespaces whose moves are paused after failures in a row",
+		EXPOSITION_GAUGE, (double)moves->paused_namespaces);
 	exposition_single(out, "plimsoll_scheduler_move_round_seconds",
 		"Work of the last look at the cluster for moves",
 		EXPOSITION_GAUGE, isnan(moves->round_s) ? 0 : moves->round_s);

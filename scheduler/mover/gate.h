@@ -30,8 +30,10 @@ struct gate {
 	bool has_history;
 	const struct windows *windows;
 	uint64_t wall_us;
-	uint64_t paused_until_us; /* after failures; 0: never */
-	unsigned failures;	  /* in a row */
+	/* All moves are paused, after failures in several namespaces; 0:
+	 * never. */
+	uint64_t paused_until_us;
+	unsigned failures; /* in a row, of all */
 	struct budget budget;
 };
 

@@ -1,11 +1,13 @@
 #include "scheduler/mover/move_actions.h"
 
+#include "lib/clock.h"
 #include "lib/memory.h"
 #include "scheduler/kubevirt/movability.h"
 #include "scheduler/loads/move_history.h"
 #include "scheduler/mover/measures.h"
 #include "scheduler/mover/move_words.h"
 #include "scheduler/mover/node_exclusion.h"
+#include "scheduler/rebalance/move_pauses.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -87,6 +89,7 @@ void move_actions_gate(const struct move_actions *actions,
 	struct moment now)
 {
 	const struct mover_options *o = actions->options;
+	struct move_pauses pauses;
 
 	*texts =
 		(struct gate_texts){ BUFFER_MAX(WHY_MAX), BUFFER_MAX(WHY_MAX) };
@@ -107,23 +110,49 @@ void move_actions_gate(const struct move_actions *actions,
 		.wall_us = now.wall_us,
 		.budget = budget_now(actions, now.wall_us),
 	};
-	gate->paused_until_us = move_records_paused_until(
-		&actions->recorder->records, &gate->failures);
+	move_pauses_init(&pauses, &actions->recorder->records);
+	gate->paused_until_us = pauses.all.until_us;
+	gate->failures = pauses.all.failures;
+	move_pauses_fini(&pauses);
 }
 
-/* After the pause moves are tried one by one. */
-static bool is_alone(const struct move_actions *actions, unsigned failures,
+/* After a pause moves are tried one by one: in the namespace, or all. */
+static bool is_alone(const struct move_actions *actions,
+	const struct move_pause *pause, const char *namespace,
 	struct buffer *why)
 {
-	bool is_alone = move_records_open(&actions->recorder->records) == 0;
-
-	if (!is_alone) {
-		buffer_printf(why,
-			"%u moves in a row failed, and another one is being "
-			"tried",
-			failures);
+	if (pause->until_us == 0 ||
+		move_records_open(&actions->recorder->records, namespace) ==
+			0) {
+		return true;
 	}
-	return is_alone;
+	buffer_printf(why,
+		"%u moves in a row failed%s, and another one is being tried",
+		pause->failures,
+		namespace == NULL ? "" : " in the VM's namespace");
+	return false;
+}
+
+static bool may_try(const struct move_actions *actions, const char *namespace,
+	struct buffer *why, uint64_t wall_us)
+{
+	char when[CLOCK_TEXT_MAX];
+	struct move_pauses pauses;
+	struct move_pause own, all;
+
+	move_pauses_init(&pauses, &actions->recorder->records);
+	own = move_pauses_of(&pauses, namespace);
+	all = pauses.all;
+	move_pauses_fini(&pauses);
+	if (own.until_us > wall_us) {
+		buffer_printf(why,
+			"%u moves in a row failed in the VM's namespace, and "
+			"its moves are paused until %.19sZ",
+			own.failures, clock_text(when, own.until_us));
+		return false;
+	}
+	return is_alone(actions, &all, NULL, why) &&
+		is_alone(actions, &own, namespace, why);
 }
 
 static enum gate_purpose purpose_of(const struct move_record *record)
@@ -140,8 +169,7 @@ static bool may_order(const struct move_actions *actions,
 
 	move_actions_gate(actions, purpose_of(record), &gate, &texts, now);
 	is_open = gate_is_open(&gate, why) &&
-		(gate.failures < MOVE_RECORDS_FAILURES ||
-			is_alone(actions, gate.failures, why));
+		may_try(actions, record->namespace, why, now.wall_us);
 	move_actions_gate_fini(&texts);
 	return is_open;
 }

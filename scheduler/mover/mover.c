@@ -10,6 +10,7 @@
 #include "scheduler/mover/measures.h"
 #include "scheduler/mover/move_actions.h"
 #include "scheduler/mover/mover_status.h"
+#include "scheduler/mover/pauses.h"
 #include "scheduler/mover/round.h"
 #include "scheduler/mover/takeover.h"
 #include "scheduler/mover/warnings.h"
@@ -43,7 +44,7 @@ struct mover {
 	uint64_t last_round_us;			/* since 1970 */
 	double round_s;
 	bool leads; /* as of the last tick */
-	bool was_paused;
+	struct pauses pauses;
 	bool has_conflicts; /* those of earlier leaders are restored */
 	size_t answered;    /* aggregators whose records are taken */
 	/* The result of a round: a move was ordered, or why the first one that
@@ -170,22 +171,9 @@ static void take_history(struct mover *mover, struct moment now)
 		log_int("records",
 			(int64_t)mover->recorder.records.by_id.count),
 		log_int("open",
-			(int64_t)move_records_open(&mover->recorder.records)),
+			(int64_t)move_records_open(&mover->recorder.records,
+				NULL)),
 		LOG_END);
-}
-
-static void tell_pause(struct mover *mover, struct moment now)
-{
-	unsigned failures;
-	bool is_paused = move_records_paused_until(&mover->recorder.records,
-				 &failures) > now.wall_us;
-
-	if (is_paused && !mover->was_paused) {
-		warnings_pause(&mover->recorder, failures, now.now_us);
-	} else if (!is_paused && mover->was_paused) {
-		log_info("moves are no longer paused", LOG_END);
-	}
-	mover->was_paused = is_paused;
 }
 
 /* Without the records of earlier leaders these records may be stale. */
@@ -227,7 +215,7 @@ static void lead(struct mover *mover, struct moment now)
 	if (mover->actions.has_history) {
 		follow_moves(mover, now);
 	}
-	tell_pause(mover, now);
+	pauses_tick(&mover->pauses, &mover->recorder, now);
 	if (mover->options.mode == MOVER_OFF) {
 		mover->actions.vms = count_vms(mover->options.cache);
 	} else if (mover->round.phase == ROUND_IDLE &&
@@ -341,8 +329,9 @@ void mover_stats(struct mover *mover, struct mover_stats *out)
 	*out = (struct mover_stats){
 		.recommendations = mover_status_recommendations(
 			&mover->recorder.records, &mover->proposals),
-		.in_flight = move_records_open(&mover->recorder.records),
+		.in_flight = move_records_open(&mover->recorder.records, NULL),
 		.is_paused = gate.paused_until_us > gate.wall_us,
+		.paused_namespaces = pauses_count(&mover->pauses),
 		.orders = !gate_recommends_only(&gate),
 		.round_s = mover->round_s,
 		.longest_slice_s = (double)mover->round.longest_slice_us / 1e6,
@@ -491,6 +480,7 @@ void mover_close(struct mover *mover)
 	open_moves_fini(&mover->open_moves);
 	conflicts_fini(&mover->conflicts);
 	node_watches_fini(&mover->watches);
+	pauses_fini(&mover->pauses);
 	recorder_fini(&mover->recorder);
 	free(mover);
 }

@@ -78,7 +78,8 @@ struct mover_stats {
 	uint64_t counts[MOVE_STATES]; /* records that came into this state */
 	size_t recommendations;	      /* that hold now */
 	size_t in_flight;
-	bool is_paused; /* after failures */
+	bool is_paused; /* after failures in several namespaces */
+	size_t paused_namespaces;
 	bool orders;	/* the effective mode of --rebalance is automatic */
 	double round_s; /* work of the last round; NAN: there was none */
 	double longest_slice_s;

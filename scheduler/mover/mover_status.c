@@ -4,6 +4,7 @@
 #include "lib/json.h"
 
 #include "scheduler/mover/others.h"
+#include "scheduler/rebalance/move_pauses.h"
 
 #include <math.h>
 
@@ -67,6 +68,27 @@ static void write_budgets(struct json *j, const struct mover_status *status)
 		gate->paused_until_us > gate->wall_us ? gate->paused_until_us
 						      : 0);
 	json_unsigned(j, "failures_in_a_row", gate->failures);
+}
+
+static void write_paused(struct json *j, const struct mover_status *status)
+{
+	struct move_pauses pauses;
+	struct move_pause pause;
+	const char *namespace;
+	size_t at = 0;
+
+	move_pauses_init(&pauses, status->records);
+	json_array(j, "paused_namespaces");
+	while ((namespace = move_pauses_next(&pauses, &at,
+			status->gate->wall_us, &pause)) != NULL) {
+		json_object(j, NULL);
+		json_string(j, "namespace", namespace);
+		json_unsigned(j, "failures_in_a_row", pause.failures);
+		write_time(j, "paused_until", pause.until_us);
+		json_object_end(j);
+	}
+	json_array_end(j);
+	move_pauses_fini(&pauses);
 }
 
 static void write_kubevirt(struct json *j, const struct mover_status *status)
@@ -190,6 +212,7 @@ void mover_status_write(struct buffer *out, const struct mover_status *status)
 	write_modes(&j, status);
 	write_windows(&j, status);
 	write_budgets(&j, status);
+	write_paused(&j, status);
 	write_kubevirt(&j, status);
 	json_number_or_null(&j, "copy_seconds_per_gb", status->copy_pace * 1e9);
 	json_unsigned(&j, "vms_left_to_others",

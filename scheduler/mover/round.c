@@ -23,6 +23,14 @@ static bool is_other_scheduler(const struct round *round,
 		strcmp(pod->scheduler_name, round->sources.scheduler_name) != 0;
 }
 
+/* Nobody may order a move of the VM now. */
+static bool is_advice_only(const struct round *round, const struct fleet_vm *vm)
+{
+	return is_other_scheduler(round, vm) ||
+		move_pauses_of(&round->pauses, vm->pod->namespace).until_us >
+		round->sources.wall_us;
+}
+
 static bool may_run(void *owner, const struct fleet_vm *vm,
 	const struct fleet_node *target)
 {
@@ -44,6 +52,8 @@ static struct rule_options options_of(struct round *round)
 void round_begin(struct round *round)
 {
 	round->phase = ROUND_BUILDING;
+	move_pauses_fini(&round->pauses);
+	move_pauses_init(&round->pauses, round->sources.records);
 	round->filter.cache = round->sources.cache;
 	round->sources.price = round->price;
 	round->moves = 0;
@@ -105,15 +115,15 @@ static void block_nodes(struct fleet *fleet, const struct fleet_move *move)
 	fleet->nodes[move->target].may_take = false;
 }
 
-/* VMs of other schedulers are left out from now on, so that they keep none of
- * ours from being found. */
+/* VMs whose moves nobody may order are left out from now on, so that they keep
+ * no other one from being found. */
 static void end_advice(struct round *round)
 {
 	struct fleet *fleet = &round->build.fleet;
 
 	for (size_t i = 0; i < fleet->vm_count; i++) {
 		fleet->vms[i].may_move = fleet->vms[i].may_move &&
-			!is_other_scheduler(round, &fleet->vms[i]);
+			!is_advice_only(round, &fleet->vms[i]);
 	}
 }
 
@@ -150,7 +160,7 @@ static void note_move(struct round *round, struct fleet_move move)
 		&move, &next);
 	record.is_other_scheduler = is_other_scheduler(round, vm);
 	proposals_found(round->proposals, &record, vm->pod->uid);
-	take_move(round, &move, record.is_other_scheduler);
+	take_move(round, &move, is_advice_only(round, vm));
 }
 
 /* ---- memory, I/O, KVM ---- */
@@ -245,7 +255,7 @@ static void note_pressure_move(struct round *round, struct pressure_move chosen)
 		fleet->nodes[vm->node].may_give = false;
 	}
 	take_move(round, &chosen.move,
-		chosen.is_recommendation_only || record.is_other_scheduler);
+		chosen.is_recommendation_only || is_advice_only(round, vm));
 }
 
 /* Broken KVM comes last: what is found next is only recommended as well. */
@@ -366,6 +376,7 @@ void round_abort(struct round *round)
 void round_fini(struct round *round)
 {
 	live_filter_fini(&round->filter);
+	move_pauses_fini(&round->pauses);
 	rule_search_fini(&round->search);
 	fleet_build_fini(&round->build);
 }

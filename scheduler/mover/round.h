@@ -7,6 +7,7 @@
 #include "scheduler/mover/fleet_build.h"
 #include "scheduler/mover/live_filter.h"
 #include "scheduler/mover/proposals.h"
+#include "scheduler/rebalance/move_pauses.h"
 #include "scheduler/rebalance/pressure.h"
 #include "scheduler/rebalance/rule.h"
 
@@ -53,6 +54,7 @@ struct round {
 	enum round_phase phase;
 	struct fleet_build build;
 	struct live_filter filter;
+	struct move_pauses pauses;
 	struct pressure_search pressure;
 	struct rule_search search;
 	/* Found in this round: to be ordered, and only to be recommended. */

@@ -4,6 +4,8 @@
 #include "lib/memory.h"
 #include "scheduler/bind/events.h"
 
+#include <string.h>
+
 void warnings_conflict(struct events *events, const struct migration *migration,
 	const char *source, const struct move_record *last, int64_t now_us)
 {
@@ -26,7 +28,7 @@ void warnings_conflict(struct events *events, const struct migration *migration,
 }
 
 static const struct move_record *last_failure(
-	const struct move_records *records)
+	const struct move_records *records, const char *namespace)
 {
 	const struct move_record *last = NULL;
 	const struct move_record *record;
@@ -34,6 +36,8 @@ static const struct move_record *last_failure(
 
 	while ((record = move_records_next(records, &at)) != NULL) {
 		if (record->state == MOVE_FAILED &&
+			(namespace == NULL ||
+				strcmp(record->namespace, namespace) == 0) &&
 			(last == NULL || record->ended_us > last->ended_us)) {
 			last = record;
 		}
@@ -41,17 +45,25 @@ static const struct move_record *last_failure(
 	return last;
 }
 
-/* The event is about the VM whose move failed last. */
-void warnings_pause(const struct recorder *recorder, unsigned failures,
-	int64_t now_us)
+void warnings_pause(const struct recorder *recorder, const char *namespace,
+	unsigned failures, int64_t now_us)
 {
-	const struct move_record *last = last_failure(&recorder->records);
+	const struct move_record *last =
+		last_failure(&recorder->records, namespace);
 	scoped_free char *note = xasprintf(
-		"%u moves in a row failed: moves are paused for 30 minutes",
-		failures);
+		"%u moves in a row failed%s: moves "
+		"%s are paused for 30 minutes",
+		failures, namespace == NULL ? "" : " in this namespace",
+		namespace == NULL ? "of all VMs" : "of its VMs");
 
-	log_warning("moves are paused after failures",
-		log_int("failures", failures), LOG_END);
+	if (namespace == NULL) {
+		log_warning("moves are paused after failures",
+			log_int("failures", failures), LOG_END);
+	} else {
+		log_warning("moves of a namespace are paused after failures",
+			log_str("namespace", namespace),
+			log_int("failures", failures), LOG_END);
+	}
 	if (last != NULL) {
 		events_about_vmi(recorder->events,
 			&(struct events_vmi){ .namespace = last->namespace,

@@ -11,6 +11,7 @@
 void warnings_conflict(struct events *events, const struct migration *migration,
 	const char *source, const struct move_record *last, int64_t now_us);
 
-/* The event is about the VM whose move failed last. */
-void warnings_pause(const struct recorder *recorder, unsigned failures,
-	int64_t now_us);
+/* The event is about the VM whose move failed last. namespace: the one whose
+ * moves are paused; NULL: all are. */
+void warnings_pause(const struct recorder *recorder, const char *namespace,
+	unsigned failures, int64_t now_us);

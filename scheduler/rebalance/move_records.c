@@ -310,55 +310,19 @@ unsigned move_records_ordered(const struct move_records *records,
 	return count;
 }
 
-size_t move_records_open(const struct move_records *records)
+size_t move_records_open(const struct move_records *records,
+	const char *namespace)
 {
 	const struct move_record *record;
 	size_t count = 0;
 	size_t at = 0;
 
 	while ((record = move_records_next(records, &at)) != NULL) {
-		count += move_is_open(record);
+		count += move_is_open(record) &&
+			(namespace == NULL ||
+				strcmp(record->namespace, namespace) == 0);
 	}
 	return count;
-}
-
-static uint64_t last_success(const struct move_records *records)
-{
-	const struct move_record *record;
-	uint64_t last_us = 0;
-	size_t at = 0;
-
-	while ((record = move_records_next(records, &at)) != NULL) {
-		if (record->state == MOVE_SUCCEEDED &&
-			record->ended_us > last_us) {
-			last_us = record->ended_us;
-		}
-	}
-	return last_us;
-}
-
-uint64_t move_records_paused_until(const struct move_records *records,
-	unsigned *failures)
-{
-	uint64_t since_us = last_success(records);
-	const struct move_record *record;
-	uint64_t last_us = 0;
-	unsigned count = 0;
-	size_t at = 0;
-
-	while ((record = move_records_next(records, &at)) != NULL) {
-		if (record->state == MOVE_FAILED &&
-			record->ended_us > since_us) {
-			count++;
-			last_us = record->ended_us > last_us ? record->ended_us
-							     : last_us;
-		}
-	}
-	if (failures != NULL) {
-		*failures = count;
-	}
-	return count < MOVE_RECORDS_FAILURES ? 0
-					     : last_us + MOVE_RECORDS_PAUSE_US;
 }
 
 static int by_value(const void *a, const void *b)

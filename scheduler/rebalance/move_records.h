@@ -1,11 +1,11 @@
 /* The mover's memory of moves: the records of the last day, its own and
  * those of earlier leaders, as the aggregators keep them.
  *
- * Cool-downs, the doubling waits of failed targets, the pause after failures,
- * the budget of an hour and the duration of a copy all come from the records.
- * A new leader that has read the records knows what the last one knew. Bounded:
- * recommendations and then the oldest records without work left are forgotten
- * first. All times are
+ * Cool-downs, the doubling waits of failed targets, the pauses after failures
+ * (move_pauses.h), the budget of an hour and the duration of a copy all come
+ * from the records. A new leader that has read the records knows what the last
+ * one knew. Bounded: recommendations and then the oldest records without work
+ * left are forgotten first. All times are
  * microseconds since 1970. Pure. */
 #pragma once
 
@@ -18,8 +18,6 @@
 
 enum {
 	MOVE_RECORDS_MAX = 4096, /* records; 12 MB */
-	/* Failures in a row, anywhere, that pause automatic moves. */
-	MOVE_RECORDS_FAILURES = 3,
 	/* Copies whose duration must be known before the median counts. */
 	MOVE_RECORDS_COPIES = 5,
 };
@@ -31,10 +29,6 @@ enum {
  * target does (cluster/vm_failures.h). A VM whose migration somebody else ended
  * rests for this time. */
 #define MOVE_RECORDS_COOL_MAX_US UINT64_C(21600000000)
-
-/* The pause after MOVE_RECORDS_FAILURES. Then one move at a time is tried until
- * one succeeds, and a further failure pauses again. */
-#define MOVE_RECORDS_PAUSE_US UINT64_C(1800000000)
 
 struct vm_failures;
 
@@ -70,8 +64,9 @@ void move_records_forget_open(struct move_records *records);
 /* Ordered, and not ended yet. */
 bool move_is_open(const struct move_record *record);
 
-/* Returns the number of such records. */
-size_t move_records_open(const struct move_records *records);
+/* Returns the number of such records of VMs of the namespace; NULL: of all. */
+size_t move_records_open(const struct move_records *records,
+	const char *namespace);
 
 /* The end of the VM's cool-down or rest; 0: there is none. */
 uint64_t move_records_cooling_until(const struct move_records *records,
@@ -85,11 +80,6 @@ const struct move_record *move_records_last_move(
 /* Returns the number of orders since then. */
 unsigned move_records_ordered(const struct move_records *records,
 	uint64_t since_us);
-
-/* The end of the pause after failures in a row; 0: there is none. It may be
- * over. *failures: the failures in a row; may be NULL. */
-uint64_t move_records_paused_until(const struct move_records *records,
-	unsigned *failures);
 
 /* The median of the seconds that a copy took for each byte; NAN until
  * MOVE_RECORDS_COPIES are known. */

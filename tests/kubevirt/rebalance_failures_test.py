@@ -50,9 +50,11 @@ class Failing(MoverCase):
         self.assert_drained(waiting, draining)
 
     def assert_paused(self):
-        self.await_why("moves in a row failed, and moves are paused",
-                       mode="automatic")
-        self.assertEqual(self.metric("plimsoll_scheduler_moves_paused"), 1)
+        self.await_why("moves in a row failed in the VM's namespace, and its "
+                       "moves are paused", mode="automatic")
+        self.assertEqual(self.metric("plimsoll_scheduler_moves_paused"), 0)
+        self.assertEqual(self.metric(
+            "plimsoll_scheduler_moves_paused_namespaces"), 1)
         path = "/apis/events.k8s.io/v1/namespaces/default/events"
         self.wait("an event tells of the pause", lambda: any(
             e["reason"] == "MovesPaused"
@@ -74,7 +76,9 @@ class Failing(MoverCase):
         self.programs[0].start()
         self.wait("it leads", lambda: self.leads(self.programs[0]))
         self.assert_paused()
-        self.assertGreaterEqual(self.rebalance()["failures_in_a_row"], 3)
+        paused, = self.rebalance()["paused_namespaces"]
+        self.assertEqual(paused["namespace"], "default")
+        self.assertGreaterEqual(paused["failures_in_a_row"], 3)
 
     # ---- a drain while a target pod does not start ----
 

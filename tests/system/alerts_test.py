@@ -97,8 +97,10 @@ CASES = {
         {"description": "About 7 within an hour. The events MoveFailed say "
          "why."}, {FAILED: "0x100 1x20"}),
     "PlimsollMovesPaused": (
-        {"plimsoll_scheduler_moves_paused": 1}, {}, {},
-        {"plimsoll_scheduler_moves_paused": 0}),
+        {"plimsoll_scheduler_moves_paused": 0,
+         "plimsoll_scheduler_moves_paused_namespaces": 1}, {}, {},
+        {"plimsoll_scheduler_moves_paused": 0,
+         "plimsoll_scheduler_moves_paused_namespaces": 0}),
 }
 
 

@@ -203,30 +203,120 @@ static void the_only_slot_of_a_node_is_left_to_a_drain_that_waits(void **state)
 	assert_int_equal(fake_kubevirt.ordered, 1);
 }
 
-static void three_failures_in_a_row_pause_the_mover(void **state)
+/* A move of a VM of the namespace failed just now. */
+static void remember_failure(const char *namespace_name, unsigned number)
 {
 	struct move_record record = { .revision = 4,
-		.namespace = "vms",
 		.vm = "x",
 		.source = "node-1",
 		.target = "node-9",
-		.state = MOVE_FAILED };
+		.state = MOVE_FAILED,
+		.ended_us = clock_wall_us() };
+
+	(void)snprintf(record.id, sizeof(record.id), "id-%u", number);
+	(void)snprintf(record.namespace, sizeof(record.namespace), "%s",
+		namespace_name);
+	record.ordered_us = record.ended_us - 60000000;
+	record.wall_us = record.ordered_us;
+	mover_remember(scene.mover, &record);
+}
+
+static void three_failures_in_a_row_pause_a_namespace(void **state)
+{
+	(void)state;
+	start(MOVER_AUTOMATIC);
+	for (unsigned i = 0; i < 3; i++) {
+		remember_failure("vms", i);
+	}
+	run(120, 6);
+	assert_int_equal(fake_kubevirt.ordered, 0);
+	assert_says(
+		"3 moves in a row failed in the VM's namespace, and its "
+		"moves are paused until");
+	assert_says(
+		"\"paused_namespaces\":[{\"namespace\":\"vms\","
+		"\"failures_in_a_row\":3,");
+	assert_says("\"paused_until\":null");
+	assert_string_equal(scene.event, "MoveRecommended");
+	run(1800, 6);
+	assert_int_equal(fake_kubevirt.ordered, 1);
+}
+
+static void failures_of_one_namespace_pause_no_other(void **state)
+{
+	struct mover_stats stats;
 
 	(void)state;
 	start(MOVER_AUTOMATIC);
 	for (unsigned i = 0; i < 3; i++) {
-		(void)snprintf(record.id, sizeof(record.id), "id-%u", i);
-		record.ordered_us = clock_wall_us() - 60000000;
-		record.wall_us = record.ordered_us;
-		record.ended_us = clock_wall_us();
-		mover_remember(scene.mover, &record);
+		remember_failure("tenant", i);
 	}
+	run(120, 6);
+	assert_int_equal(fake_kubevirt.ordered, 1);
+	mover_stats(scene.mover, &stats);
+	assert_false(stats.is_paused);
+	assert_int_equal(stats.paused_namespaces, 1);
+}
+
+static void failures_in_three_namespaces_pause_all(void **state)
+{
+	struct mover_stats stats;
+
+	(void)state;
+	start(MOVER_AUTOMATIC);
+	remember_failure("a", 0);
+	remember_failure("b", 1);
+	remember_failure("c", 2);
 	run(120, 6);
 	assert_int_equal(fake_kubevirt.ordered, 0);
 	assert_says("3 moves in a row failed, and moves are paused until");
-	assert_string_equal(scene.event, "MoveRecommended");
+	mover_stats(scene.mover, &stats);
+	assert_true(stats.is_paused);
+	assert_int_equal(stats.paused_namespaces, 0);
 	run(1800, 6);
 	assert_int_equal(fake_kubevirt.ordered, 1);
+}
+
+/* The VMs "a" and "b" are of the namespace "tenant". */
+static void put_tenant(void)
+{
+	static char tenant[] = "tenant";
+
+	for (size_t i = 0; i < 2; i++) {
+		scoped_free char *json = xasprintf(
+			"{'metadata':{'name':'launcher-%s','namespace':"
+			"'tenant','uid':'pod-%s','labels':{'kubevirt.io':"
+			"'virt-launcher','kubevirt.io/created-by':'vmi-%s'},"
+			"'annotations':{'kubevirt.io/domain':'%s'}},'spec':{"
+			"'nodeName':'node-1','schedulerName':"
+			"'plimsoll-scheduler','containers':[{'name':'compute',"
+			"'resources':{'requests':{'cpu':'800m','memory':'4Gi',"
+			"'devices.kubevirt.io/kvm':'1'}}}]},"
+			"'status':{'phase':'Running'}}",
+			names[i], names[i], names[i], names[i]);
+
+		cache_put_pod(&scene.cache,
+			given_pod(scene.cache.interner, json),
+			-3600 * SECOND_US);
+		fake_kubevirt.vmis[i].namespace = tenant;
+	}
+}
+
+static void a_paused_namespace_does_not_keep_others_on_a_hot_node(void **state)
+{
+	(void)state;
+	put_tenant();
+	start(MOVER_AUTOMATIC);
+	for (unsigned i = 0; i < 3; i++) {
+		remember_failure("tenant", i);
+	}
+	run(180, 6);
+	assert_int_equal(fake_kubevirt.ordered, 1);
+	for (size_t i = 0; i < scene.sent_count; i++) {
+		if (scene.sent[i].state == MOVE_ORDERED) {
+			assert_string_equal(scene.sent[i].vm, "c");
+		}
+	}
 }
 
 static void records_from_the_future_do_not_pause(void **state)
@@ -318,7 +408,9 @@ static void after_the_pause_one_move_at_a_time_is_tried(void **state)
 	start(MOVER_AUTOMATIC);
 	run(120, 6);
 	assert_int_equal(fake_kubevirt.ordered, 0);
-	assert_says("3 moves in a row failed, and another one is being tried");
+	assert_says(
+		"3 moves in a row failed in the VM's namespace, and "
+		"another one is being tried");
 	run(120, 6);
 	assert_int_equal(fake_kubevirt.ordered, 1);
 }
@@ -391,7 +483,10 @@ int main(void)
 		test(migrations_that_never_start_stop_nobody_else),
 		test(standing_aside_has_an_end),
 		test(the_only_slot_of_a_node_is_left_to_a_drain_that_waits),
-		test(three_failures_in_a_row_pause_the_mover),
+		test(three_failures_in_a_row_pause_a_namespace),
+		test(failures_of_one_namespace_pause_no_other),
+		test(failures_in_three_namespaces_pause_all),
+		test(a_paused_namespace_does_not_keep_others_on_a_hot_node),
 		test(records_from_the_future_do_not_pause),
 		test(a_vm_that_others_move_back_is_left_alone),
 		test(a_vm_of_another_scheduler_does_not_keep_ours_on_a_hot_node),

@@ -2,6 +2,7 @@
 
 #include "lib/memory.h"
 #include "scheduler/cluster/vm_failures.h"
+#include "scheduler/rebalance/move_pauses.h"
 #include "tests/support/cm.h"
 #include "tests/unit/scheduler/vm_waits.h"
 
@@ -148,32 +149,6 @@ static void failures_and_recommendations_cool_nothing(void **state)
 	move_records_fini(&records);
 }
 
-static void three_failures_in_a_row_pause_for_half_an_hour(void **state)
-{
-	struct move_records records = { 0 };
-	unsigned failures;
-
-	(void)state;
-	put(&records, (struct given){ "a", "v1", "n2", MOVE_FAILED, NOW_US });
-	put(&records,
-		(struct given){ "b", "v2", "n3", MOVE_FAILED,
-			NOW_US + HOUR_US });
-	assert_int_equal(move_records_paused_until(&records, &failures), 0);
-	assert_int_equal(failures, 2);
-	put(&records,
-		(struct given){ "c", "v3", "n4", MOVE_FAILED,
-			NOW_US + 2 * HOUR_US });
-	assert_int_equal(move_records_paused_until(&records, &failures),
-		NOW_US + 2 * HOUR_US + MINUTE_US + MOVE_RECORDS_PAUSE_US);
-	assert_int_equal(failures, 3);
-	put(&records,
-		(struct given){ "d", "v4", "n4", MOVE_SUCCEEDED,
-			NOW_US + 3 * HOUR_US });
-	assert_int_equal(move_records_paused_until(&records, &failures), 0);
-	assert_int_equal(failures, 0);
-	move_records_fini(&records);
-}
-
 /* Puts an ended record of the VM "web". */
 static void put_ended(struct move_records *records, const char *id,
 	enum move_state state, uint64_t at_us, double copy_s,
@@ -213,13 +188,16 @@ static void a_refused_order_lets_the_vm_rest_and_pauses_nothing(void **state)
 {
 	static const char *const ids[] = { "a", "b", "c" };
 	struct move_records records = { 0 };
+	struct move_pauses pauses;
 
 	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		put_ended(&records, ids[i], MOVE_WITHDRAWN, NOW_US, NAN, "");
 	}
 	assert_int_equal(cools_for(&records), 4 * VM_FAILURES_WAIT_US);
-	assert_int_equal(move_records_paused_until(&records, NULL), 0);
+	move_pauses_init(&pauses, &records);
+	assert_int_equal(move_pauses_of(&pauses, "prod").until_us, 0);
+	move_pauses_fini(&pauses);
 	move_records_fini(&records);
 }
 
@@ -384,8 +362,6 @@ int main(void)
 		cmocka_unit_test(
 			a_vm_cools_twice_as_long_for_each_earlier_move),
 		cmocka_unit_test(failures_and_recommendations_cool_nothing),
-		cmocka_unit_test(
-			three_failures_in_a_row_pause_for_half_an_hour),
 		cmocka_unit_test(a_vm_rests_twice_as_long_for_each_failed_copy),
 		cmocka_unit_test(
 			a_refused_order_lets_the_vm_rest_and_pauses_nothing),
