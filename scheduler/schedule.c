@@ -131,8 +131,7 @@ static void schedule_pod(struct schedule *sched, struct queued_pod *queued,
 
 static void arm_timer(struct schedule *sched)
 {
-	int64_t now = now_us();
-	int64_t next = queue_wake_us(&sched->queue);
+	int64_t now = now_us(), next = queue_wake_us(&sched->queue);
 
 	if (next == INT64_MAX || sched->synced_us == 0 ||
 		!leader_leads(sched->leader, (uint64_t)now)) {
@@ -234,13 +233,26 @@ static void on_rejected(void *owner, enum rejection rejection)
 	sched->metrics.rejections[rejection]++;
 }
 
+static bool leads(void *owner)
+{
+	const struct schedule *sched = owner;
+
+	return !sched->is_draining &&
+		leader_leads(sched->leader, (uint64_t)now_us());
+}
+
 static void on_launcher(void *owner, const struct reflector_id *id,
 	const struct json_value *pod, bool is_new)
 {
 	struct schedule *sched = owner;
+	const char *left =
+		admission_check_pod(sched->admission, id, pod, is_new);
 
-	admission_check_pod(sched->admission, id, pod, is_new);
 	moves_put_launcher(sched->moves, id->uid, pod);
+	if (left != NULL && leads(sched)) {
+		events_left_alone(sched->events, sched->cache.interner, pod,
+			left, now_us());
+	}
 }
 
 static void on_pod_gone(void *owner, const char *uid)
@@ -299,14 +311,6 @@ static bool is_synced(void *owner)
 	return sched->synced_us != 0 && !sched->is_draining;
 }
 
-static bool leads(void *owner)
-{
-	const struct schedule *sched = owner;
-
-	return !sched->is_draining &&
-		leader_leads(sched->leader, (uint64_t)now_us());
-}
-
 static void open_moves(struct schedule *sched, struct kube_client *client)
 {
 	sched->moves = moves_new(&(struct moves_options){ .loop = sched->loop,
@@ -351,13 +355,11 @@ struct admission_check *schedule_admission(const struct schedule *sched)
 
 static void open_parts(struct schedule *sched, struct kube_client *client)
 {
-	const char *name = sched->config->scheduler_name;
-
 	sched->turn = timer_new(sched->loop, on_turn, sched);
 	sched->poll = timer_new(sched->loop, on_poll, sched);
 	timer_start(sched->poll, OUTAGE_POLL_MS, OUTAGE_POLL_MS);
 	sched->drain = timer_new(sched->loop, finish_drain, sched);
-	sched->events = events_new(client, name);
+	sched->events = events_new(client, sched->config->scheduler_name);
 	sched->leader = leader_new(client, sched->config, on_lead, sched);
 	sched->cycle = binding_cycle_new(
 		&(struct binding_cycle_options){ .client = client,
@@ -375,14 +377,12 @@ static void open_parts(struct schedule *sched, struct kube_client *client)
 		struct admission_check_options){ .loop = sched->loop,
 		.client = client,
 		.cluster = &sched->cache.cluster,
-		.scheduler_name = sched->config->webhook_scheduler_name != NULL
-			? sched->config->webhook_scheduler_name
-			: name });
+		.scheduler_name = sched->config->webhook_scheduler_name });
 	sched->informers = informers_new(client,
 		&(struct informers_options){ .cache = &sched->cache,
 			.reservations = &sched->reservations,
 			.queue = &sched->queue,
-			.scheduler_name = name,
+			.scheduler_name = sched->config->scheduler_name,
 			.has_moves = scheduler_config_moves(sched->config),
 			.on_change = on_change,
 			.on_launcher = on_launcher,

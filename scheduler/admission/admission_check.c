@@ -270,13 +270,21 @@ static void on_timer(void *owner)
 
 /* ---- pods ---- */
 
-void admission_check_pod(struct admission_check *check,
+const struct storage *admission_check_storage(
+	const struct admission_check *check)
+{
+	return &check->options.cluster->storage;
+}
+
+const char *admission_check_pod(struct admission_check *check,
 	const struct reflector_id *id, const struct json_value *pod,
 	bool is_new)
 {
+	enum missed_kind kind = missed_pods_see(&check->pods, &check->labelled,
+		id, pod, is_new);
 	uint64_t suppressed = 0;
 
-	if (missed_pods_see(&check->pods, &check->labelled, id, pod, is_new) &&
+	if (kind == MISSED_NAME &&
 		log_allow(&check->limit, clock_monotonic_us(), LOG_AGAIN_US,
 			&suppressed)) {
 		log_warning(
@@ -286,6 +294,9 @@ void admission_check_pod(struct admission_check *check,
 			log_str("pod", id->name),
 			log_int("suppressed", (int64_t)suppressed), LOG_END);
 	}
+	return kind == MISSED_UNSUPPORTED
+		? missed_pods_unsupported(&check->pods, id->uid)
+		: NULL;
 }
 
 void admission_check_pod_gone(struct admission_check *check, const char *uid)

@@ -39,8 +39,14 @@ void admission_check_set_webhook(struct admission_check *check,
 /* The caches are synced: asks for the first time after a second. */
 void admission_check_start(struct admission_check *check);
 
-/* A launcher pod exists; see missed_pods_see(). */
-void admission_check_pod(struct admission_check *check,
+/* The cluster's claims and volumes. */
+const struct storage *admission_check_storage(
+	const struct admission_check *check);
+
+/* A launcher pod exists; see missed_pods_see(). Returns why plimsoll leaves it
+ * to default-scheduler, if the pod is new and its user should know; NULL
+ * otherwise. Borrowed until the next call. */
+const char *admission_check_pod(struct admission_check *check,
 	const struct reflector_id *id, const struct json_value *pod,
 	bool is_new);
 void admission_check_pod_gone(struct admission_check *check, const char *uid);

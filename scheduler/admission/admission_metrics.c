@@ -27,6 +27,10 @@ static void write_check(struct buffer *out,
 		(double)stats->pods.missed);
 	exposition_series(out, pods, "created", "earlier",
 		(double)stats->pods.earlier);
+	exposition_single(out, "plimsoll_scheduler_admission_unsupported_pods",
+		"Pods of VMs in these namespaces that stay with "
+		"default-scheduler, because plimsoll cannot place them",
+		EXPOSITION_GAUGE, (double)stats->pods.unsupported);
 	exposition_single(out, "plimsoll_scheduler_admission_missed_pods_total",
 		"Pods that were created so while this scheduler watched",
 		EXPOSITION_COUNTER, (double)stats->missed_total);
@@ -38,6 +42,7 @@ static void write_reviews(struct buffer *out, const struct webhook *webhook)
 	static const char *const outcomes[] = {
 		[REVIEW_NAMED] = "named",
 		[REVIEW_LEFT] = "left",
+		[REVIEW_UNSUPPORTED] = "unsupported",
 		[REVIEW_INVALID] = "invalid",
 	};
 

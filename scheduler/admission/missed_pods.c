@@ -3,12 +3,16 @@
 #include "kube/json_value.h"
 #include "lib/memory.h"
 #include "scheduler/admission/review.h"
+#include "scheduler/admission/unplaceable.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct seen_pod {
 	char *namespace;
+	char *full_name;   /* "namespace/pod" */
+	char *unsupported; /* unplaceable_why(); NULL: can be placed */
+	uint64_t number;   /* of those that cannot be placed, in order */
 	bool is_missed;
 	bool is_placed; /* by whoever created it */
 };
@@ -17,6 +21,8 @@ static void seen_pod_free(struct seen_pod *seen)
 {
 	if (seen != NULL) {
 		free(seen->namespace);
+		free(seen->full_name);
+		free(seen->unsupported);
 		free(seen);
 	}
 }
@@ -55,31 +61,55 @@ static bool is_created_on_node(const struct json_value *pod)
 		!has_condition(pod, "PodScheduled");
 }
 
-bool missed_pods_see(struct missed_pods *pods, const struct labelled *labelled,
-	const struct reflector_id *id, const struct json_value *pod,
-	bool is_new)
+static struct seen_pod *add(struct missed_pods *pods,
+	const struct labelled *labelled, const struct reflector_id *id,
+	const struct json_value *pod)
+{
+	struct seen_pod *seen = xcalloc(1, sizeof(*seen));
+
+	seen->namespace = xstrdup(id->namespace_name);
+	seen->full_name = xasprintf("%s/%s", id->namespace_name, id->name);
+	seen->is_placed = is_created_on_node(pod);
+	seen->unsupported = unplaceable_why(&labelled->cluster->storage,
+		id->namespace_name, pod);
+	seen->number = seen->unsupported == NULL ? 0 : ++pods->seen;
+	(void)map_put(&pods->by_uid, id->uid, seen);
+	return seen;
+}
+
+enum missed_kind missed_pods_see(struct missed_pods *pods,
+	const struct labelled *labelled, const struct reflector_id *id,
+	const struct json_value *pod, bool is_new)
 {
 	struct seen_pod *seen;
 
 	if (!review_is_unclaimed(pod)) {
 		missed_pods_gone(pods, id->uid);
-		return false;
+		return MISSED_NOT;
 	}
 	if (map_get(&pods->by_uid, id->uid) != NULL) {
-		return false;
+		return MISSED_NOT;
 	}
-	seen = xcalloc(1, sizeof(*seen));
-	seen->namespace = xstrdup(id->namespace_name);
-	seen->is_placed = is_created_on_node(pod);
-	seen->is_missed = is_new && !seen->is_placed &&
-		labelled_has(labelled, id->namespace_name);
-	(void)map_put(&pods->by_uid, id->uid, seen);
-	if (seen->is_missed) {
-		pods->total++;
-		free(pods->newest);
-		pods->newest = xasprintf("%s/%s", id->namespace_name, id->name);
+	seen = add(pods, labelled, id, pod);
+	if (!is_new || seen->is_placed ||
+		!labelled_has(labelled, id->namespace_name)) {
+		return MISSED_NOT;
 	}
-	return seen->is_missed;
+	if (seen->unsupported != NULL) {
+		return MISSED_UNSUPPORTED;
+	}
+	seen->is_missed = true;
+	pods->total++;
+	xreplace(&pods->newest, seen->full_name);
+	return MISSED_NAME;
+}
+
+const char *missed_pods_unsupported(const struct missed_pods *pods,
+	const char *uid)
+{
+	const struct seen_pod *seen = map_get(&pods->by_uid, uid);
+
+	return seen == NULL ? NULL : seen->unsupported;
 }
 
 void missed_pods_gone(struct missed_pods *pods, const char *uid)
@@ -87,10 +117,22 @@ void missed_pods_gone(struct missed_pods *pods, const char *uid)
 	seen_pod_free(map_remove(&pods->by_uid, uid));
 }
 
+static void count_unsupported(struct missed_counts *counts,
+	const struct seen_pod *seen, uint64_t *last)
+{
+	counts->unsupported++;
+	if (seen->number > *last) {
+		*last = seen->number;
+		counts->example = seen->full_name;
+		counts->why = seen->unsupported;
+	}
+}
+
 struct missed_counts missed_pods_count(const struct missed_pods *pods,
 	const struct labelled *labelled)
 {
 	struct missed_counts counts = { 0 };
+	uint64_t last = 0;
 	size_t at = 0;
 	const char *uid;
 	void *value;
@@ -98,8 +140,13 @@ struct missed_counts missed_pods_count(const struct missed_pods *pods,
 	while (map_next(&pods->by_uid, &at, &uid, &value)) {
 		const struct seen_pod *seen = value;
 
-		if (!seen->is_placed &&
-			labelled_has(labelled, seen->namespace)) {
+		if (seen->is_placed ||
+			!labelled_has(labelled, seen->namespace)) {
+			continue;
+		}
+		if (seen->unsupported != NULL) {
+			count_unsupported(&counts, seen, &last);
+		} else {
 			counts.missed += seen->is_missed;
 			counts.earlier += !seen->is_missed;
 		}

@@ -4,6 +4,7 @@
 #include "lib/base64.h"
 #include "lib/json.h"
 #include "lib/memory.h"
+#include "scheduler/admission/unplaceable.h"
 
 #include <errno.h>
 #include <string.h>
@@ -57,6 +58,20 @@ static bool wants_name(const struct json_value *request)
 	return creates_pod(request) && review_is_unclaimed(pod) &&
 		json_value_is_object(json_value_get(pod, "spec")) &&
 		is_unset(json_value_at(pod, "spec/nodeName"));
+}
+
+static enum review_outcome decide(const struct review_by *by,
+	const struct json_value *request)
+{
+	scoped_free char *why = NULL;
+
+	if (!wants_name(request)) {
+		return REVIEW_LEFT;
+	}
+	why = unplaceable_why(by->storage,
+		json_value_text_at(request, "namespace", ""),
+		json_value_get(request, "object"));
+	return why == NULL ? REVIEW_NAMED : REVIEW_UNSUPPORTED;
 }
 
 /* "add" replaces a member that is there (RFC 6902, 4.1). */
@@ -124,7 +139,7 @@ static int check(const struct json_value *review, struct error *err)
 }
 
 int review_answer(struct buffer *out, enum review_outcome *outcome,
-	const char *scheduler_name, const char *body, size_t len,
+	const struct review_by *by, const char *body, size_t len,
 	struct error *err)
 {
 	const struct json_value *request;
@@ -137,9 +152,9 @@ int review_answer(struct buffer *out, enum review_outcome *outcome,
 	}
 	if (r == 0) {
 		request = json_value_get(review, "request");
-		*outcome = wants_name(request) ? REVIEW_NAMED : REVIEW_LEFT;
+		*outcome = decide(by, request);
 		write_answer(out, json_value_text_at(request, "uid", ""),
-			*outcome == REVIEW_NAMED ? scheduler_name : NULL);
+			*outcome == REVIEW_NAMED ? by->scheduler_name : NULL);
 	}
 	json_value_free(review);
 	return r;

@@ -1,6 +1,7 @@
 /* A review of a pod that is being created (AdmissionReview,
  * admission.k8s.io/v1): the answer sets the scheduler's name on the pods of VMs
- * for which nobody chose a scheduler. It never refuses a pod. Pure. */
+ * for which nobody chose a scheduler, unless plimsoll cannot place the pod. It
+ * never refuses a pod. Pure. */
 #pragma once
 
 #include "lib/buffer.h"
@@ -27,19 +28,27 @@ enum { REVIEW_UID_MAX = 256 }; /* bytes; a UUID has 36 */
 enum review_outcome {
 	REVIEW_NAMED,	/* the answer sets the scheduler's name */
 	REVIEW_LEFT,	/* the pod stays as it is */
+	/* It stays as it is, because plimsoll cannot place it. */
+	REVIEW_UNSUPPORTED,
 	REVIEW_INVALID, /* with an error */
 	REVIEW_OUTCOMES,
 };
 
 struct json_value;
+struct storage;
+
+struct review_by {
+	const char *scheduler_name; /* to be set */
+	/* Borrowed; what is known of the pods' claims. */
+	const struct storage *storage;
+};
 
 /* A pod of a VM without the label that opts out, and with the name of the
  * default scheduler or none. */
 bool review_is_unclaimed(const struct json_value *pod);
 
-/* Appends the answer to the review in body. scheduler_name: to be set.
- * -EBADMSG: not a review; -E2BIG: too many JSON values. The pod stays as it
- * is. */
+/* Appends the answer to the review in body. -EBADMSG: not a review; -E2BIG: too
+ * many JSON values. The pod stays as it is. */
 must_check int review_answer(struct buffer *out, enum review_outcome *outcome,
-	const char *scheduler_name, const char *body, size_t len,
+	const struct review_by *by, const char *body, size_t len,
 	struct error *err);

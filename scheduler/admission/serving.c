@@ -128,8 +128,23 @@ static void write_earlier(struct buffer *out,
 		count, count == 1 ? "" : "s", count == 1 ? "has" : "have");
 }
 
+static void write_unsupported(struct buffer *out,
+	const struct serving_verdict *verdict)
+{
+	size_t count = verdict->pods.unsupported;
+
+	buffer_printf(out,
+		"%zu pod%s of VMs in labelled namespaces %s with "
+		"default-scheduler, because plimsoll cannot place %s (the "
+		"newest is %s: %s)",
+		count, count == 1 ? "" : "s", count == 1 ? "stays" : "stay",
+		count == 1 ? "it" : "them", verdict->pods.example,
+		verdict->pods.why);
+}
+
 void serving_write(struct buffer *out, const struct serving_verdict *verdict)
 {
+	size_t before = out->len;
 	bool is_unserved = verdict->serving == SERVING_UNTRUSTED ||
 		verdict->serving == SERVING_NOTHING;
 
@@ -146,5 +161,9 @@ void serving_write(struct buffer *out, const struct serving_verdict *verdict)
 		buffer_printf(out, ": %s", verdict->why);
 	} else if (verdict->pods.earlier > 0) {
 		write_earlier(out, verdict);
+	}
+	if (!is_unserved && verdict->pods.unsupported > 0) {
+		buffer_text(out, out->len == before ? "" : "; ");
+		write_unsupported(out, verdict);
 	}
 }

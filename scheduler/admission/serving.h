@@ -44,5 +44,6 @@ struct serving_verdict {
 const char *serving_webhook_fault(const struct json_value *object,
 	const char *certificate);
 
-/* Appends one sentence, or nothing if all is well or not known yet. */
+/* Appends one sentence, a second one if pods are left to default-scheduler on
+ * purpose, or nothing if all is well or not known yet. */
 void serving_write(struct buffer *out, const struct serving_verdict *verdict);

@@ -10,7 +10,7 @@
 
 struct webhook {
 	struct httpd_listener *listener;
-	const char *scheduler_name;
+	struct review_by by;
 	struct httpd_routes routes;
 	uint64_t reviews[REVIEW_OUTCOMES];
 };
@@ -27,8 +27,7 @@ static void serve_review(void *owner, struct httpd_request *request)
 	struct error err;
 	size_t len;
 	const char *body = httpd_body(request, &len);
-	int r = review_answer(&out, &outcome, webhook->scheduler_name, body,
-		len, &err);
+	int r = review_answer(&out, &outcome, &webhook->by, body, len, &err);
 
 	webhook->reviews[outcome]++;
 	if (r < 0) {
@@ -49,7 +48,7 @@ int webhook_new(struct webhook **out, uv_loop_t *loop,
 	struct webhook *webhook = xcalloc(1, sizeof(*webhook));
 	int r;
 
-	webhook->scheduler_name = options->scheduler_name;
+	webhook->by = options->by;
 	webhook->routes = (struct httpd_routes){ .routes = routes,
 		.count = count_of(routes),
 		.owner = webhook };

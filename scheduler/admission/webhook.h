@@ -2,8 +2,8 @@
  * admission/review.h). It speaks HTTPS, because the API server calls no other
  * webhooks, and serves POST /mutate-pods and the list of
  * paths at / only. All replicas answer, whether
- * they lead or not: an answer needs no state. A new certificate is used within
- * TLS_WATCH_MS. */
+ * they lead or not: an answer needs the objects that each of them watches. A
+ * new certificate is used within TLS_WATCH_MS. */
 #pragma once
 
 #include "lib/error.h"
@@ -19,7 +19,7 @@ struct webhook;
 struct webhook_options {
 	const char *address; /* these outlive the webhook */
 	const struct tls_files *tls;
-	const char *scheduler_name; /* to be set on pods */
+	struct review_by by;
 };
 
 /* Errors as httpd_listener_new(). */

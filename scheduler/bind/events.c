@@ -256,6 +256,23 @@ void events_about_pod(struct events *events, const struct pod *pod,
 	tell_vmi(events, pod, event, now_us);
 }
 
+void events_left_alone(struct events *events, struct interner *interner,
+	const struct json_value *object, const char *why, int64_t now_us)
+{
+	scoped_free char *note = xasprintf(
+		"%s leaves the pod to default-scheduler: %s", events->name,
+		why);
+	const struct events_pod about = { "Scheduling", "LeftToDefault", note,
+		false };
+	struct error err;
+	struct pod *pod;
+
+	if (pod_new(&pod, interner, object, POD_SCHEDULED, &err) == 0) {
+		events_about_pod(events, pod, &about, now_us);
+		pod_free(pod);
+	}
+}
+
 /* The message is new, or old enough to be reported again. */
 static bool is_new(const struct queued_pod *queued, const char *message,
 	int64_t now_us)

@@ -68,6 +68,11 @@ struct events_pod {
 void events_about_pod(struct events *events, const struct pod *pod,
 	const struct events_pod *event, int64_t now_us);
 
+/* Tells the users of a new VM that its pod (a Pod object) stays with the
+ * scheduler that it names, why: "pod has resource claims, which ...". */
+void events_left_alone(struct events *events, struct interner *interner,
+	const struct json_value *object, const char *why, int64_t now_us);
+
 /* Creates an event about a VMI, within the limit of all events: action such as
  * "Moving" (NULL: this one), reason such as "MoveOrdered". */
 struct events_vmi {

@@ -193,6 +193,31 @@ bool storage_csi_handle(const struct storage *storage,
 	return true;
 }
 
+static char *unsupported(const char *what, const char *type)
+{
+	return xasprintf(
+		"pod has a claim on %s %s, which plimsoll-scheduler does "
+		"not support",
+		what, type);
+}
+
+char *storage_unsupported(const struct storage *storage,
+	const struct claim *claim)
+{
+	const struct volume *volume = storage_volume(storage, claim->volume);
+	const struct storage_class *class =
+		storage_class(storage, claim->class_name);
+
+	if (*claim->volume != '\0') {
+		return volume == NULL || volume->migrated == NULL
+			? NULL
+			: unsupported("a volume of type", volume->migrated);
+	}
+	return class == NULL || !class->is_migrated
+		? NULL
+		: unsupported("a class of", class->provisioner);
+}
+
 /* ---- what is assumed ---- */
 
 static void assume(struct map *assumed, const char *key, const char *text)

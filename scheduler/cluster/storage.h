@@ -65,6 +65,12 @@ const struct csi_driver *storage_csi_driver(const struct storage *storage,
 bool storage_csi_handle(const struct storage *storage,
 	const struct claim *claim, uint32_t *driver, uint32_t *handle);
 
+/* The reason to refuse a pod with this claim: its volume, or without a volume
+ * its class, is of a type that CSI migration rewrites. The caller frees the
+ * text. NULL: the claim is supported, as far as its objects are known. */
+char *storage_unsupported(const struct storage *storage,
+	const struct claim *claim);
+
 /* The node that was selected for the claim, and the claim for which the volume
  * was chosen, while the API server does not know; NULL: none. */
 const char *storage_assumed_node(const struct storage *storage,

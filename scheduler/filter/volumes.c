@@ -50,14 +50,6 @@ void volumes_fini(struct volumes *volumes)
 
 /* ---- refusals ---- */
 
-static char *unsupported(const char *what, const char *type)
-{
-	return xasprintf(
-		"pod has a claim on %s %s, which plimsoll-scheduler does "
-		"not support",
-		what, type);
-}
-
 static const struct claim *find(const struct volumes *v,
 	const struct pod_claim *claim)
 {
@@ -145,17 +137,6 @@ static char *missing_volume(const struct volumes *v)
 
 /* ---- preparation ---- */
 
-static void add_bound(struct volumes *v, const struct claim *claim)
-{
-	const struct volume *volume =
-		storage_volume(&v->cluster->storage, claim->volume);
-
-	v->bound[v->bound_count++] = claim;
-	if (volume != NULL && volume->migrated != NULL && v->refusal == NULL) {
-		v->refusal = unsupported("a volume of type", volume->migrated);
-	}
-}
-
 static void add_delayed(struct volumes *v, const struct claim *claim,
 	const struct storage_class *class)
 {
@@ -179,8 +160,11 @@ static bool add_claim(struct volumes *v, const struct claim *claim)
 	const struct storage_class *class =
 		storage_class(&v->cluster->storage, claim->class_name);
 
+	if (v->refusal == NULL) {
+		v->refusal = storage_unsupported(&v->cluster->storage, claim);
+	}
 	if (claim->is_bound) {
-		add_bound(v, claim);
+		v->bound[v->bound_count++] = claim;
 		return true;
 	}
 	if (class == NULL || !class->waits_for_consumer ||
@@ -188,9 +172,6 @@ static bool add_claim(struct volumes *v, const struct claim *claim)
 		return false;
 	}
 	add_delayed(v, claim, class);
-	if (class->is_migrated && v->refusal == NULL) {
-		v->refusal = unsupported("a class of", class->provisioner);
-	}
 	return true;
 }
 

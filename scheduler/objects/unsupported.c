@@ -84,8 +84,7 @@ static char *too_many(int max, const char *what)
 	return describe(text);
 }
 
-static char *too_long(const struct json_value *spec,
-	const struct resources *requests)
+static char *too_long(const struct json_value *spec)
 {
 	static const char *const lists[] = { "affinity", "tolerations",
 		"topologySpreadConstraints" };
@@ -99,20 +98,15 @@ static char *too_long(const struct json_value *spec,
 			"values in affinity, tolerations and topology spread "
 			"constraints");
 	}
-	if (json_value_count(json_value_get(spec, "volumes")) >
-		CONSTRAINT_VOLUMES_MAX) {
-		return too_many(CONSTRAINT_VOLUMES_MAX, "volumes");
-	}
-	return requests->scalar_count > RESOURCES_POD_MAX
-		? too_many(RESOURCES_POD_MAX,
-			  "kinds of extended resources and huge pages")
+	return json_value_count(json_value_get(spec, "volumes")) >
+			CONSTRAINT_VOLUMES_MAX
+		? too_many(CONSTRAINT_VOLUMES_MAX, "volumes")
 		: NULL;
 }
 
-char *unsupported_constraint(const struct json_value *spec,
-	const struct resources *requests)
+char *unsupported_spec(const struct json_value *spec)
 {
-	char *why = too_long(spec, requests);
+	char *why = too_long(spec);
 
 	for (size_t i = 0; i < count_of(fields) && why == NULL; i++) {
 		if (json_value_first(json_value_at(spec, fields[i].path)) !=
@@ -123,4 +117,15 @@ char *unsupported_constraint(const struct json_value *spec,
 	return why != NULL
 		? why
 		: unsupported_volume(json_value_get(spec, "volumes"));
+}
+
+char *unsupported_constraint(const struct json_value *spec,
+	const struct resources *requests)
+{
+	char *why = unsupported_spec(spec);
+
+	return why == NULL && requests->scalar_count > RESOURCES_POD_MAX
+		? too_many(RESOURCES_POD_MAX,
+			  "kinds of extended resources and huge pages")
+		: why;
 }

@@ -14,8 +14,11 @@
 enum { CONSTRAINT_VALUES_MAX = 16384 };
 enum { CONSTRAINT_VOLUMES_MAX = 4096 };
 
-/* The reason to refuse a pod with this spec and these requests, as a phrase
- * that fits behind "0/3 nodes are available: ". The caller frees the text.
- * NULL: the spec is supported. */
+/* The reason to refuse a pod with this spec, as a phrase that fits behind "0/3
+ * nodes are available: ". The caller frees the text. NULL: the spec is
+ * supported. */
+char *unsupported_spec(const struct json_value *spec);
+
+/* The same, and the reason to refuse a pod with these requests. */
 char *unsupported_constraint(const struct json_value *spec,
 	const struct resources *requests);

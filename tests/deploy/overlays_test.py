@@ -103,6 +103,17 @@ class Overlays(InstallationCase):
                 f'"{resource}"' in line
                 and '"code":200' in line and "plimsoll-scheduler/" in line
                 for line in world.audit.read_text().splitlines()), resource)
+        self.assert_left_alone("resourceClaims", {
+            "name": "gpu", "resourceClaimName": "gpu"})
+        self.assert_left_alone("volumes", {
+            "name": "disk", "awsElasticBlockStore": {"volumeID": "v"}})
+
+    def assert_left_alone(self, field, entry):
+        """A VM with this entry in a list of its pod keeps its scheduler."""
+        pod = launcher(field.lower(), "vms", "default-scheduler")
+        pod["spec"].setdefault(field, []).append(entry)
+        self.assertEqual(self.make(pod)["spec"]["schedulerName"],
+                         "default-scheduler")
 
     def test_a_second_kube_scheduler_uses_the_extender(self):
         self.use("extender", kube_scheduler=2)

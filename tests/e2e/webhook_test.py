@@ -17,6 +17,7 @@ from secure import certs  # noqa: E402
 NAME = "plimsoll-scheduler-name"
 OURS, STOCK = "plimsoll-scheduler", "default-scheduler"
 KEY = "plimsoll.io/schedule"
+IN_TREE = {"name": "disk", "awsElasticBlockStore": {"volumeID": "v"}}
 CONDITIONS = [
     {"name": "nobody-chose-a-scheduler",
      "expression": f'object.spec.schedulerName == "{STOCK}"'},
@@ -158,6 +159,31 @@ class Webhook(ClusterCase):
             "the webhook plimsoll-scheduler-name sets schedulerName on VMs")
         self.assertNotIn("schedulerName",
                          self.get(self.program, "/readyz")[2])
+
+    def test_a_vm_that_plimsoll_cannot_place_stays_and_says_why(self):
+        self.configure()
+        self.start(self.program)
+        self.await_service()
+        in_tree = self.vm("in-tree")
+        in_tree["spec"]["volumes"].append(IN_TREE)
+        in_tree = self.make(in_tree)
+        claims = self.make(self.vm("claims", resourceClaims=[
+            {"name": "gpu", "resourceClaimName": "gpu"}]))
+        # Kubernetes 1.30 drops the field.
+        has_claims = bool(claims["spec"].get("resourceClaims"))
+        self.assertEqual(in_tree["spec"]["schedulerName"], STOCK)
+        self.assertEqual(claims["spec"]["schedulerName"],
+                         STOCK if has_claims else OURS)
+        note = self.event(in_tree, "LeftToDefault")["note"]
+        self.assertIn("awsElasticBlockStore, which plimsoll-scheduler does "
+                      "not support", note)
+        self.await_readyz(self.program, "with default-scheduler, because "
+                          "plimsoll cannot place")
+        self.assertEqual(self.metric(self.program, "unsupported_pods"),
+                         1 + has_claims)
+        self.assertGreaterEqual(self.metric(
+            self.program, 'reviews_total{outcome="unsupported"}'), 1)
+        self.assertEqual(self.metric(self.program, "missed_pods_total"), 0)
 
     # ---- when nothing sets the name ----
 

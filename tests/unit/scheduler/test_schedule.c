@@ -590,6 +590,41 @@ static void a_source_that_succeeded_counts_no_more(void **state)
 	assert_null(cache_pod(view.cache, "source"));
 }
 
+/* A VM's pod in a labelled namespace, with a resource claim. */
+static void deliver_claiming(const char *name)
+{
+	scoped_free char *text = xasprintf(
+		"{'metadata':{'name':'%s','uid':'%s','namespace':'default',"
+		"'labels':{'kubevirt.io':'virt-launcher'}},'spec':{"
+		"'schedulerName':'default-scheduler','resourceClaims':[{"
+		"'name':'gpu'}],'containers':[{'name':'c'}]},"
+		"'status':{'phase':'Pending'}}",
+		name, name);
+
+	deliver(&world.pods, name, text);
+}
+
+static void the_leader_tells_a_new_vm_that_it_is_left_alone(void **state)
+{
+	(void)state;
+	deliver_other("/api/v1/namespaces", "default",
+		"{'metadata':{'name':'default','labels':{"
+		"'plimsoll.io/schedule':'enabled'}}}");
+	deliver_claiming("old");
+	deliver_synced();
+	assert_false(is_requested("LeftToDefault"));
+	deliver_claiming("early"); /* another replica leads */
+	assert_false(is_requested("LeftToDefault"));
+	take_turns();
+	lead();
+	deliver_claiming("new");
+	assert_true(is_requested("LeftToDefault"));
+	assert_true(is_requested(
+		"s leaves the pod to default-scheduler: pod has resource "
+		"claims, which plimsoll-scheduler does not support"));
+	answer_all();
+}
+
 #define ELECTION_TEST(name) golden_test(name, setup_election, teardown)
 
 int main(void)
@@ -614,6 +649,7 @@ int main(void)
 		ELECTION_TEST(stands_for_election_once_the_caches_are_synced),
 		ELECTION_TEST(binds_nothing_before_holding_the_lease),
 		ELECTION_TEST(binds_nothing_while_another_replica_leads),
+		ELECTION_TEST(the_leader_tells_a_new_vm_that_it_is_left_alone),
 		ELECTION_TEST(releases_the_lease_when_it_stops),
 	};
 

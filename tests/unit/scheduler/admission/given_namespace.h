@@ -31,3 +31,12 @@ static inline struct json_value *given_launcher(const char *scheduler,
 
 	return given_json(text);
 }
+
+/* A VM's pod with default-scheduler and a resource claim. */
+static inline struct json_value *given_claiming(void)
+{
+	return given_json(
+		"{'metadata':{'name':'p','labels':{'kubevirt.io':"
+		"'virt-launcher'}},'spec':{'schedulerName':"
+		"'default-scheduler','resourceClaims':[{'name':'gpu'}]}}");
+}

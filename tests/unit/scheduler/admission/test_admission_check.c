@@ -168,13 +168,20 @@ static void assert_says(const char *text)
 	assert_string_equal(out.data, text);
 }
 
-static void see(const char *namespace, const char *name, bool is_new)
+static const char *see_pod(const char *namespace, const char *name, bool is_new,
+	struct json_value *pod)
 {
 	const struct reflector_id id = { namespace, name, name };
-	struct json_value *pod = given_launcher("default-scheduler", "");
+	const char *why = admission_check_pod(scene.check, &id, pod, is_new);
 
-	admission_check_pod(scene.check, &id, pod, is_new);
 	json_value_free(pod);
+	return why;
+}
+
+static void see(const char *namespace, const char *name, bool is_new)
+{
+	assert_null(see_pod(namespace, name, is_new,
+		given_launcher("default-scheduler", "")));
 }
 
 static void says_nothing_before_the_first_answer(void **state)
@@ -399,6 +406,41 @@ static void counts_pods_that_slipped_through(void **state)
 	assert_int_equal(admission_check_stats(scene.check).missed_total, 1);
 }
 
+static void says_which_pods_stay_with_the_default_scheduler(void **state)
+{
+	scoped_buffer struct buffer out = BUFFER_MAX(1 << 16);
+
+	(void)state;
+	check(200, TRUSTED, 0);
+	given_namespace(&scene.cluster, "ours", "enabled");
+	assert_null(see_pod("ours", "old", false, given_claiming()));
+	assert_says(
+		"1 pod of VMs in labelled namespaces stays with "
+		"default-scheduler, because plimsoll cannot place it (the "
+		"newest is ours/old: pod has resource claims, which "
+		"plimsoll-scheduler does not support)");
+	assert_string_equal(see_pod("ours", "new", true, given_claiming()),
+		"pod has resource claims, which plimsoll-scheduler does not "
+		"support");
+	see("ours", "missed", true);
+	assert_says(
+		"1 pod of VMs in labelled namespaces was created with "
+		"schedulerName default-scheduler (the newest is ours/missed): "
+		"the webhook did not answer, or the VM names that scheduler; "
+		"2 pods of VMs in labelled namespaces stay with "
+		"default-scheduler, because plimsoll cannot place them (the "
+		"newest is ours/new: pod has resource claims, which "
+		"plimsoll-scheduler does not support)");
+	admission_metrics_write(&out, scene.check, NULL);
+	assert_non_null(strstr(out.data,
+		"\nplimsoll_scheduler_admission_unsupported_pods 2\n"));
+	/* Where nothing sets the name, none is left alone on purpose. */
+	check(404, "", 404);
+	assert_says(
+		"nothing sets schedulerName on VMs of the labelled "
+		"namespace ours" NEITHER);
+}
+
 static void metrics_have_the_state_and_the_pods(void **state)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(1 << 16);
@@ -439,6 +481,7 @@ int main(void)
 		TEST(a_refused_question_leaves_the_state_unknown),
 		TEST(an_api_server_that_is_away_changes_nothing),
 		TEST(counts_pods_that_slipped_through),
+		TEST(says_which_pods_stay_with_the_default_scheduler),
 		TEST(metrics_have_the_state_and_the_pods),
 	};
 

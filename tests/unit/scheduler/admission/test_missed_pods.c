@@ -33,15 +33,21 @@ static int end(void **state)
 
 enum when { BEFORE, WATCHED };
 
+static enum missed_kind see_kind(const char *namespace, const char *name,
+	enum when when, struct json_value *pod)
+{
+	const struct reflector_id id = { namespace, name, name };
+	enum missed_kind kind = missed_pods_see(&scene.pods, &scene.labelled,
+		&id, pod, when == WATCHED);
+
+	json_value_free(pod);
+	return kind;
+}
+
 static bool see(const char *namespace, const char *name, enum when when,
 	struct json_value *pod)
 {
-	const struct reflector_id id = { namespace, name, name };
-	bool is_missed = missed_pods_see(&scene.pods, &scene.labelled, &id, pod,
-		when == WATCHED);
-
-	json_value_free(pod);
-	return is_missed;
+	return see_kind(namespace, name, when, pod) == MISSED_NAME;
 }
 
 static struct json_value *unclaimed(void)
@@ -137,6 +143,35 @@ static void a_pod_that_was_created_on_a_node_is_not_missed(void **state)
 	assert_counts(1, 0);
 }
 
+static void a_pod_that_cannot_be_placed_is_not_missed(void **state)
+{
+	const char *why = "pod has resource claims, which plimsoll-scheduler "
+			  "does not support";
+	struct missed_counts counts;
+
+	(void)state;
+	assert_int_equal(see_kind("ours", "old", BEFORE, given_claiming()),
+		MISSED_NOT);
+	assert_int_equal(see_kind("ours", "new", WATCHED, given_claiming()),
+		MISSED_UNSUPPORTED);
+	assert_int_equal(see_kind("ours", "new", WATCHED, given_claiming()),
+		MISSED_NOT);
+	assert_int_equal(see_kind("other", "a", WATCHED, given_claiming()),
+		MISSED_NOT);
+	assert_string_equal(missed_pods_unsupported(&scene.pods, "new"), why);
+	assert_null(missed_pods_unsupported(&scene.pods, "unknown"));
+	assert_counts(0, 0);
+	assert_int_equal(scene.pods.total, 0);
+	counts = missed_pods_count(&scene.pods, &scene.labelled);
+	assert_int_equal(counts.unsupported, 2);
+	assert_string_equal(counts.example, "ours/new");
+	assert_string_equal(counts.why, why);
+	missed_pods_gone(&scene.pods, "new");
+	counts = missed_pods_count(&scene.pods, &scene.labelled);
+	assert_int_equal(counts.unsupported, 1);
+	assert_string_equal(counts.example, "ours/old");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -145,6 +180,7 @@ int main(void)
 		TEST(a_pod_that_somebody_chose_for_is_not_missed),
 		TEST(a_pod_from_before_counts_while_its_namespace_has_the_label),
 		TEST(a_pod_that_was_created_on_a_node_is_not_missed),
+		TEST(a_pod_that_cannot_be_placed_is_not_missed),
 		TEST(a_pod_that_opts_out_later_no_longer_counts),
 	};
 

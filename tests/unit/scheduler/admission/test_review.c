@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "scheduler/cluster/storage.h"
 #include "tests/support/cm.h"
 #include "tests/unit/scheduler/given.h"
 
@@ -26,12 +27,16 @@
 	"{'apiVersion':'admission.k8s.io/v1','kind':'AdmissionReview',"        \
 	"'response':{'uid':'u-1','allowed':true}}"
 
+static struct storage storage; /* of which the reviewer knows the claims */
+
 static int answer(struct buffer *out, enum review_outcome *outcome,
 	const char *text, struct error *err)
 {
 	scoped_free char *json = given_quotes(text);
 
-	return review_answer(out, outcome, "ours", json, strlen(json), err);
+	return review_answer(out, outcome,
+		&(struct review_by){ "ours", &storage }, json, strlen(json),
+		err);
 }
 
 static void assert_answer(const char *review, enum review_outcome expected)
@@ -57,6 +62,11 @@ static void names_the_scheduler_of_a_vm_for_which_nobody_chose_one(void **state)
 		CREATION(POD_OF(LAUNCHER, "'schedulerName':'','nodeName':''")),
 		CREATION(POD_OF(LAUNCHER ",'plimsoll.io/schedule':'enabled'",
 			"'containers':[]")),
+		/* Nothing that plimsoll cannot place. */
+		CREATION(POD_OF(LAUNCHER,
+			"'resourceClaims':[],'schedulingGroup':null,"
+			"'volumes':[{'name':'d','persistentVolumeClaim':"
+			"{'claimName':'unknown'}},{'name':'e','emptyDir':{}}]")),
 	};
 
 	(void)state;
@@ -101,6 +111,61 @@ static void leaves_every_other_pod_as_it_is(void **state)
 	for (size_t i = 0; i < count_of(reviews); i++) {
 		assert_answer(reviews[i], REVIEW_LEFT);
 	}
+}
+
+#define VOLUME(type_, value_) "'volumes':[{'name':'v','" type_ "':" value_ "}]"
+#define CLAIM(name_)                                                           \
+	VOLUME("persistentVolumeClaim", "{'claimName':'" name_ "'}")
+
+static void put(struct interner *interner, enum storage_kind kind,
+	const char *text)
+{
+	struct json_value *object = given_json(text);
+	struct error err = { 0 };
+
+	given_check(storage_put(&storage, kind, interner, object, &err) == 0,
+		err.text);
+	json_value_free(object);
+}
+
+/* A pod whose namespace only the request has. */
+#define CREATION_IN(namespace_, spec_)                                         \
+	REVIEW_OF("{'uid':'u-1','operation':'CREATE','resource':" RESOURCE     \
+		  ",'namespace':'" namespace_ "','object':" POD_OF(LAUNCHER,   \
+			  spec_) "}")
+
+static void leaves_alone_what_plimsoll_cannot_place(void **state)
+{
+	static const char *const specs[] = {
+		CREATION(POD_OF(LAUNCHER, "'resourceClaims':[{'name':'gpu'}]")),
+		CREATION(POD_OF(LAUNCHER,
+			"'schedulingGroup':{'podGroupName':'g'}")),
+		CREATION(POD_OF(LAUNCHER, VOLUME("cinder", "{}"))),
+		CREATION(POD_OF(LAUNCHER, VOLUME("unknown", "{}"))),
+		CREATION_IN("ns", CLAIM("bound")),
+		CREATION_IN("ns", CLAIM("waits")),
+	};
+	struct interner *interner = interner_new();
+
+	(void)state;
+	put(interner, STORAGE_VOLUMES,
+		"{'metadata':{'name':'v'},'spec':{'awsElasticBlockStore':{}}}");
+	put(interner, STORAGE_CLASSES,
+		"{'metadata':{'name':'c'},'provisioner':"
+		"'kubernetes.io/cinder'}");
+	put(interner, STORAGE_CLAIMS,
+		"{'metadata':{'namespace':'ns','name':'bound'},"
+		"'spec':{'volumeName':'v'}}");
+	put(interner, STORAGE_CLAIMS,
+		"{'metadata':{'namespace':'ns','name':'waits'},"
+		"'spec':{'storageClassName':'c'}}");
+	for (size_t i = 0; i < count_of(specs); i++) {
+		assert_answer(specs[i], REVIEW_UNSUPPORTED);
+	}
+	assert_answer(CREATION_IN("other", CLAIM("bound")), REVIEW_NAMED);
+	storage_fini(&storage, interner);
+	storage = (struct storage){ 0 };
+	interner_free(interner);
 }
 
 static void refuses_what_is_no_review_with_one_sentence(void **state)
@@ -150,7 +215,9 @@ static void refuses_what_is_no_json(void **state)
 			-EBADMSG);
 		assert_int_equal(out.len, 0);
 	}
-	assert_int_equal(review_answer(&out, &outcome, "ours", NULL, 0, &err),
+	assert_int_equal(review_answer(&out, &outcome,
+				 &(struct review_by){ "ours", &storage }, NULL,
+				 0, &err),
 		-EBADMSG);
 }
 
@@ -189,7 +256,8 @@ static void the_longest_names_fit_into_an_answer(void **state)
 				   ",'object':" POD_OF(LAUNCHER, "") "}"),
 		uid.data);
 	review = given_quotes(text);
-	assert_int_equal(review_answer(&out, &outcome, name, review,
+	assert_int_equal(review_answer(&out, &outcome,
+				 &(struct review_by){ name, &storage }, review,
 				 strlen(review), &err),
 		0);
 	assert_int_equal(outcome, REVIEW_NAMED);
@@ -203,6 +271,7 @@ int main(void)
 		cmocka_unit_test(
 			names_the_scheduler_of_a_vm_for_which_nobody_chose_one),
 		cmocka_unit_test(leaves_every_other_pod_as_it_is),
+		cmocka_unit_test(leaves_alone_what_plimsoll_cannot_place),
 		cmocka_unit_test(refuses_what_is_no_review_with_one_sentence),
 		cmocka_unit_test(refuses_what_is_no_json),
 		cmocka_unit_test(refuses_more_values_than_a_review_can_have),

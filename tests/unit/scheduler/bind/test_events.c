@@ -340,6 +340,27 @@ static void an_event_about_a_pod_has_its_own_reason(void **state)
 	answer_all();
 }
 
+static void a_vm_is_told_that_its_pod_is_left_alone(void **state)
+{
+	struct json_value *pod = given_json(
+		"{'metadata':{'name':'virt-launcher-a-x','namespace':'x',"
+		"'uid':'p','labels':{'kubevirt.io':'virt-launcher',"
+		"'kubevirt.io/created-by':'vmi-1'},"
+		"'annotations':{'kubevirt.io/domain':'a'}}}");
+
+	(void)state;
+	events_left_alone(world.events, world.interner, pod, "it has claims",
+		0);
+	assert_int_equal(world.count, 2);
+	assert_non_null(strstr(world.open[0]->body,
+		"\"s leaves the pod to default-scheduler: it has claims\""));
+	assert_non_null(strstr(world.open[0]->body, "\"LeftToDefault\""));
+	assert_non_null(strstr(world.open[0]->body, "\"Normal\""));
+	assert_non_null(strstr(vmi_event(), "\"LeftToDefault\""));
+	answer_all();
+	json_value_free(pod);
+}
+
 static void counts_events_about_pods_above_the_limit_of_all(void **state)
 {
 	const struct events_pod about = { "MakingRoom", "RoomLost", "because",
@@ -406,6 +427,7 @@ int main(void)
 		CASE(counts_what_is_not_sent_while_too_many_are_in_flight),
 		CASE(events_about_vmis_count_for_the_limit_of_all),
 		CASE(an_event_about_a_pod_has_its_own_reason),
+		CASE(a_vm_is_told_that_its_pod_is_left_alone),
 		CASE(counts_events_about_pods_above_the_limit_of_all),
 		CASE(writes_and_removes_the_nominated_node),
 		CASE(nominations_in_flight_are_bounded),
