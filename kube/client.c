@@ -163,6 +163,7 @@ static void start(struct kube_request *request)
 			.priority = call->priority,
 			.timeout_ms = call->timeout_ms,
 			.max = call->max,
+			.needs_new_connection = call->needs_new_connection,
 			.on_chunk = call->on_chunk != NULL ? on_chunk : NULL,
 			.on_done = on_done,
 			.owner = request,

@@ -66,6 +66,9 @@ struct http_call {
 	uint64_t
 		timeout_ms; /* of the whole request with its wait; at least 1 */
 	size_t max;	    /* of the response, in bytes */
+	/* An open connection that is idle is not used: the peer may be gone
+	 * without a word. */
+	bool needs_new_connection;
 	http_chunk on_chunk; /* NULL: the body is collected */
 	http_done on_done;
 	void *owner; /* outlives the transfer */

@@ -101,6 +101,8 @@ void http_transfer_prepare(struct http_transfer *t, struct http_handle handle,
 	}
 	(void)curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, t->call.method);
 	(void)curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)timeout_ms);
+	(void)curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT,
+		(long)t->call.needs_new_connection);
 	(void)curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
 	(void)curl_easy_setopt(easy, CURLOPT_HEADERDATA, t);
 	(void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);

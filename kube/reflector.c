@@ -25,6 +25,11 @@ enum {
 	 * gives such a request 60 s. */
 	STALL_MS = 60000,
 	LIST_TIMEOUT_MS = 600000,
+	/* The longest silence of a watch. A load balancer may have dropped the
+	 * server's side and kept ours. kube-apiserver sends a bookmark about
+	 * once a minute; not all versions do for kinds that never change, and
+	 * to watch again from the same version costs them little. */
+	SILENCE_MS = 90000,
 	RETRY_AFTER_MAX_MS = 60000,
 };
 
@@ -56,11 +61,14 @@ struct reflector {
 	struct line_reader line_reader; /* of the watch */
 	struct list_reader list_reader;
 	char *version; /* resourceVersion to watch from; NULL: list first */
+	uint64_t asked_us;  /* when the watch was sent */
 	uint64_t opened_us; /* start of the open watch; 0: none is open */
 	uint64_t contact_us;
 	unsigned failures; /* consecutive */
 	struct error last_error;
 	bool is_busy; /* a handler may be running */
+	/* The last request met silence: other connections may, too. */
+	bool was_silent;
 };
 
 static void start(void *owner);
@@ -205,6 +213,7 @@ static void on_watch_chunk(void *owner, const char *bytes, size_t len)
 	struct reflector *r = owner;
 
 	r->contact_us = clock_monotonic_us();
+	r->was_silent = false;
 	if (r->opened_us == 0) {
 		r->opened_us = r->contact_us;
 		r->last_error = (struct error){ 0 };
@@ -269,6 +278,7 @@ static void get(struct reflector *r, struct buffer *path,
 	call->method = "GET";
 	call->path = path->data;
 	call->owner = r;
+	call->needs_new_connection = r->was_silent;
 	r->request = kube_request_send(r->client, call);
 }
 
@@ -284,6 +294,8 @@ static void watch(struct reflector *r)
 	url_query_add(&path, "allowWatchBookmarks", "true");
 	url_query_add(&path, "resourceVersion", r->version);
 	url_query_add(&path, "timeoutSeconds", timeout);
+	r->asked_us = clock_monotonic_us();
+	timer_start(r->timer, SILENCE_MS, 0);
 	get(r, &path,
 		&(struct kube_call){
 			.timeout_ms =
@@ -309,6 +321,7 @@ static void on_list_chunk(void *owner, const char *bytes, size_t len)
 	int result;
 
 	r->contact_us = clock_monotonic_us();
+	r->was_silent = false;
 	timer_start(r->timer, STALL_MS, 0);
 	r->is_busy = true;
 	result = list_reader_feed(&r->list_reader, bytes, len, on_item, r,
@@ -374,16 +387,54 @@ static void list(struct reflector *r)
 		});
 }
 
-/* Also called by the timer, between requests or when a list stalls. */
+/* ---- silence ---- */
+
+/* A watch that was open goes on at its version. One that was never answered is
+ * as a server that was unreachable. */
+static void replace_watch(struct reflector *r)
+{
+	if (r->opened_us == 0) {
+		(void)error_set(&r->last_error, 0,
+			"cannot watch %s: no answer for %d s", r->path,
+			SILENCE_MS / 1000);
+		list_again(r);
+	}
+	r->was_silent = true;
+	abort_request(r);
+}
+
+/* The timer of a watch is not set anew with all its bytes. */
+static void check_silence(struct reflector *r)
+{
+	uint64_t heard_us =
+		r->contact_us > r->asked_us ? r->contact_us : r->asked_us;
+	uint64_t silent_ms = (clock_monotonic_us() - heard_us) / 1000;
+
+	if (silent_ms < SILENCE_MS) {
+		timer_start(r->timer, SILENCE_MS - silent_ms, 0);
+	} else {
+		replace_watch(r);
+	}
+}
+
+static void end_stalled_list(struct reflector *r)
+{
+	(void)error_set(&r->last_error, 0, "the list of %s stopped for %d s",
+		r->path, STALL_MS / 1000);
+	r->was_silent = true;
+	abort_request(r);
+}
+
+/* Also called by the timer: between requests, when a list stalls, and while a
+ * watch may be silent. */
 static void start(void *owner)
 {
 	struct reflector *r = owner;
 
-	if (r->request != NULL) {
-		(void)error_set(&r->last_error, 0,
-			"the list of %s stopped for %d s", r->path,
-			STALL_MS / 1000);
-		abort_request(r);
+	if (r->request != NULL && r->version != NULL) {
+		check_silence(r);
+	} else if (r->request != NULL) {
+		end_stalled_list(r);
 	} else if (r->version != NULL) {
 		watch(r);
 	} else {

@@ -3,7 +3,10 @@
  *
  * Handles every failure of the server itself (restarts, 410 Gone, silence,
  * throttling, an etcd restored to an earlier revision) and waits 1 to 30 s
- * between failures. Keeps only the keys and uids of the objects, to report
+ * between failures. A watch that is silent for 90 s is replaced by one on a new
+ * connection, because a load balancer may have dropped the server's side
+ * alone; it goes on at the last version, and a list follows only if the server
+ * does not know that version any more or does not answer. Keeps only the keys and uids of the objects, to report
  * those that were deleted while no watch was open. */
 #pragma once
 
@@ -45,8 +48,9 @@ struct reflector_options {
 struct reflector_state {
 	bool is_synced;	  /* all objects have been reported once */
 	bool is_watching; /* no events are being missed */
-	/* Monotonic time of the last bytes from the server, or 0. Bookmarks
-	 * arrive once a minute even if nothing changes. */
+	/* Monotonic time of the last bytes from the server, or 0: how old the
+	 * objects may be. Bookmarks arrive about once a minute even if nothing
+	 * changes, so 90 s is the most while the server can be reached. */
 	uint64_t contact_us;
 	/* The last failure, "" once it is over; borrowed until the loop runs */
 	const char *last_error;

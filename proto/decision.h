@@ -83,6 +83,9 @@ struct decision_record {
 	/* From the VM's profile: the length of the history that counted and
 	 * its mean; NAN: there was no profile. */
 	double past_seconds, past_cores;
+	/* How old the scheduler's cache of the API server's objects was, at
+	 * most; NAN: not known. */
+	double cache_age_seconds;
 	char sentence[DECISION_SENTENCE_MAX];
 	struct decision_candidate best[DECISION_BEST_MAX]; /* in order */
 	size_t best_count;

@@ -31,6 +31,8 @@ static const struct wire_field record_fields[] = {
 	WIRE_FIELD(Plimsoll__Decision, decision_record, DOUBLE, decided_points),
 	WIRE_FIELD(Plimsoll__Decision, decision_record, DOUBLE, past_seconds),
 	WIRE_FIELD(Plimsoll__Decision, decision_record, DOUBLE, past_cores),
+	WIRE_FIELD(Plimsoll__Decision, decision_record, DOUBLE,
+		cache_age_seconds),
 };
 
 /* ---- ours to wire ---- */

@@ -303,6 +303,10 @@ static void write_cache(struct buffer *out, const struct scheduler_view *now)
 		(double)now->cache->pods.count);
 	exposition_series(out, name, "type", "assumed_pods",
 		(double)cache_assumed(now->cache));
+	exposition_single(out, "plimsoll_scheduler_cache_age_seconds",
+		"Since the API server was last heard of by that watch which "
+		"has waited longest",
+		EXPOSITION_GAUGE, now->cache_age_s);
 }
 
 static void write_bindings(struct buffer *out, const struct metrics *metrics)

@@ -73,6 +73,7 @@ struct scheduler_view {
 	const char *lease;		    /* NULL: no leader election */
 	uint64_t suppressed[EVENTS_LIMITS]; /* events */
 	bool is_synced;			    /* the caches are synced */
+	double cache_age_s;		    /* informers_age_s() */
 	bool leads;
 	size_t connected, aggregators;
 	struct moves_stats moves;

@@ -68,6 +68,7 @@ static void upload_record(struct schedule *sched, const char *sentence)
 {
 	decision_record_from(&sched->record, &sched->decision, sentence,
 		clock_wall_us());
+	sched->record.cache_age_seconds = informers_age_s(sched->informers);
 	decision_upload_add(sched->aggregators.decision_upload, &sched->record);
 }
 
@@ -429,8 +430,7 @@ int schedule_new(struct schedule **out, uv_loop_t *loop,
 
 bool schedule_is_ready(const struct schedule *sched, struct buffer *why)
 {
-	size_t total = 0;
-	size_t connected = loads_connected(sched->aggregators.loads, &total);
+	size_t total = 0, connected = loads_connected(sched->aggregators.loads, &total);
 	bool is_ready =
 		informers_ready(sched->informers, why, connected, total);
 
@@ -448,12 +448,12 @@ struct scheduler_view schedule_view(struct schedule *sched)
 		.metrics = &sched->metrics,
 		.lease = leader_lease(sched->leader),
 		.is_synced = sched->synced_us != 0,
+		.cache_age_s = informers_age_s(sched->informers),
 		.now_us = now_us(),
 	};
 
-	for (int i = 0; i < EVENTS_LIMITS; i++) {
-		view.suppressed[i] =
-			events_suppressed(sched->events, (enum events_limit)i);
+	for (enum events_limit i = 0; i < EVENTS_LIMITS; i++) {
+		view.suppressed[i] = events_suppressed(sched->events, i);
 	}
 	moves_stats(sched->moves, &view.moves);
 	view.leads = leader_leads(sched->leader, (uint64_t)view.now_us);

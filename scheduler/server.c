@@ -46,6 +46,15 @@ static void describe_admission(const struct server *server, struct buffer *body)
 	}
 }
 
+/* On a line of its own. */
+static void describe_cache(const struct server *server, struct buffer *body)
+{
+	double age_s = schedule_view(server->sched).cache_age_s;
+
+	buffer_printf(body, "%s\nthe cache is %.0f s old",
+		body->len == 0 ? "ok" : "", age_s);
+}
+
 static void serve_ready(void *owner, struct httpd_request *request)
 {
 	const struct server *server = owner;
@@ -54,8 +63,9 @@ static void serve_ready(void *owner, struct httpd_request *request)
 
 	if (status == 200) {
 		describe_admission(server, &body);
+		describe_cache(server, &body);
 	}
-	buffer_text(&body, body.len == 0 ? "ok\n" : "\n");
+	buffer_text(&body, "\n");
 	httpd_reply(request, status, "text/plain", body.data, body.len);
 }
 

@@ -29,7 +29,8 @@ struct decision_object {
 	uint64_t time_us;
 	const char *policy, *chosen, *decided_by;
 	uint32_t nodes, feasible;
-	double margin, decided_points, past_seconds, past_cores;
+	double margin, decided_points, past_seconds, past_cores,
+		cache_age_seconds;
 	char *sentence; /* owned */
 	struct candidate_object best[DECISION_BEST_MAX];
 	struct rejection_object rejections[DECISION_REASONS_MAX];

@@ -72,6 +72,7 @@ static void write_record(struct json *j, const struct decision_record *r)
 	json_number(j, "decided_points", r->decided_points);
 	json_number(j, "past_s", r->past_seconds);
 	json_number(j, "past_cores", r->past_cores);
+	json_number(j, "cache_age_s", r->cache_age_seconds);
 	json_string(j, "sentence", r->sentence);
 	json_array(j, "best");
 	for (size_t i = 0; i < r->best_count; i++) {

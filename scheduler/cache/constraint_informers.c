@@ -138,6 +138,22 @@ bool constraint_informers_poll(struct constraint_informers *informers,
 	return has_skipped;
 }
 
+uint64_t constraint_informers_contact_us(
+	const struct constraint_informers *informers)
+{
+	uint64_t earliest = UINT64_MAX;
+
+	for (int i = 0; i < CLUSTER_KINDS; i++) {
+		struct reflector_state state =
+			reflector_state(informers->list[i].reflector);
+
+		if (state.is_synced && state.contact_us < earliest) {
+			earliest = state.contact_us;
+		}
+	}
+	return earliest;
+}
+
 void constraint_informers_close(struct constraint_informers *informers)
 {
 	if (informers == NULL) {

@@ -40,5 +40,10 @@ bool constraint_informers_complete(
 bool constraint_informers_poll(struct constraint_informers *informers,
 	bool is_answering, uint64_t now_us);
 
+/* The earliest time at which one of the kinds that are synced was heard of, as
+ * reflector_state has it; UINT64_MAX: none is synced. */
+uint64_t constraint_informers_contact_us(
+	const struct constraint_informers *informers);
+
 void constraint_informers_close(
 	struct constraint_informers *informers); /* NULL is fine */

@@ -12,6 +12,7 @@
 #include "scheduler/cache/reservations.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -411,6 +412,25 @@ bool informers_ready(const struct informers *informers, struct buffer *why,
 	struct reflector_state pods = reflector_state(informers->pods);
 
 	return outage_ready(why, &nodes, &pods, connected, total);
+}
+
+double informers_age_s(const struct informers *informers)
+{
+	const struct reflector *watches[] = { informers->nodes, informers->pods,
+		informers->failed };
+	uint64_t earliest =
+		constraint_informers_contact_us(informers->constraints);
+
+	for (size_t i = 0; i < count_of(watches); i++) {
+		uint64_t contact_us = reflector_state(watches[i]).contact_us;
+
+		if (contact_us < earliest) {
+			earliest = contact_us;
+		}
+	}
+	return informers->is_synced
+		? (double)(clock_monotonic_us() - earliest) / 1e6
+		: NAN;
 }
 
 bool informers_are_watching(const struct informers *informers)

@@ -52,4 +52,8 @@ bool informers_ready(const struct informers *informers, struct buffer *why,
 /* The watch of the pods misses no event. */
 bool informers_are_watching(const struct informers *informers);
 
+/* How old the cache may be, in seconds: the time since the API server was last
+ * heard of by that watch which has waited longest. NAN: not synced yet. */
+double informers_age_s(const struct informers *informers);
+
 void informers_close(struct informers *informers); /* NULL is fine */

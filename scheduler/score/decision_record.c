@@ -188,6 +188,7 @@ static void begin_record(struct decision_record *out)
 	out->decided_points = NAN;
 	out->past_seconds = NAN;
 	out->past_cores = NAN;
+	out->cache_age_seconds = NAN;
 	out->best_count = 0;
 	out->rejection_count = 0;
 	out->names_len = 0;

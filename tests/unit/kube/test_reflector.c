@@ -224,7 +224,6 @@ static void lists_then_watches(void **state)
 	assert_true(now.is_synced);
 	assert_false(now.is_watching);
 	assert_int_equal(now.contact_us, NOW_US);
-	assert_false(world.timer.is_set);
 	pass(5);
 	stream("");
 	now = reflector_state(world.reflector);
@@ -472,6 +471,88 @@ static void keeps_its_version_during_server_errors(void **state)
 	expect_path("resourceVersion=11&");
 }
 
+/* Fires the timer 90 s after the last bytes of the open watch. */
+static void fall_silent(void)
+{
+	const struct kube_request *silent = world.request;
+
+	assert_non_null(silent);
+	fire();
+	assert_null(world.request);
+	assert_false(reflector_state(world.reflector).is_watching);
+}
+
+static void a_silent_watch_goes_on_at_its_version_on_a_new_connection(
+	void **state)
+{
+	(void)state;
+	begin_watch();
+	assert_false(world.request->call.needs_new_connection);
+	stream(EVENT("BOOKMARK", "", "", "20"));
+	assert_int_equal(world.timer.wait_ms, 90000);
+	fall_silent();
+	assert_string_equal(reflector_state(world.reflector).last_error, "");
+	assert_int_equal(world.timer.wait_ms, 0);
+	fire();
+	expect_path("resourceVersion=20&");
+	assert_true(world.request->call.needs_new_connection);
+	stream("");
+	stream(EVENT("MODIFIED", "x", "1", "21"));
+	expect_calls("o:a/x=1 ");
+	pass(300000000);
+	respond(200, "");
+	fire();
+	assert_false(world.request->call.needs_new_connection);
+}
+
+static void a_silent_watch_lists_again_only_if_its_version_is_too_old(
+	void **state)
+{
+	(void)state;
+	begin_watch();
+	fall_silent();
+	fire();
+	expect_path("resourceVersion=10&");
+	respond(410, "too old");
+	fire();
+	expect_list();
+	assert_true(world.request->call.needs_new_connection);
+}
+
+static void a_watch_that_speaks_is_left_alone(void **state)
+{
+	const struct kube_request *watch;
+
+	(void)state;
+	begin_watch();
+	watch = world.request;
+	for (int i = 0; i < 5; i++) {
+		pass(60000000);
+		stream(EVENT("BOOKMARK", "", "", "20"));
+		world.timer.wait_ms = 30000; /* what is left of the 90 s */
+		fire();
+		assert_ptr_equal(world.request, watch);
+		assert_int_equal(world.timer.wait_ms, 60000);
+	}
+}
+
+static void a_watch_without_an_answer_is_as_an_unreachable_server(void **state)
+{
+	(void)state;
+	begin_watch();
+	pass(300000000);
+	respond(200, "");
+	fire();
+	expect_path("resourceVersion=10&");
+	fall_silent();
+	assert_string_equal(reflector_state(world.reflector).last_error,
+		"cannot watch /api/v1/pods: no answer for 90 s");
+	assert_in_range(world.timer.wait_ms, 1000, 2000);
+	fire();
+	expect_list();
+	assert_true(world.request->call.needs_new_connection);
+}
+
 /* The server may have an older store. */
 static void lists_again_after_the_server_was_unreachable(void **state)
 {
@@ -563,6 +644,13 @@ int main(void)
 		with_world(waits_when_watches_end_immediately),
 		with_world(respects_retry_after),
 		with_world(keeps_its_version_during_server_errors),
+		with_world(
+			a_silent_watch_goes_on_at_its_version_on_a_new_connection),
+		with_world(
+			a_silent_watch_lists_again_only_if_its_version_is_too_old),
+		with_world(a_watch_that_speaks_is_left_alone),
+		with_world(
+			a_watch_without_an_answer_is_as_an_unreachable_server),
 		with_world(lists_again_after_the_server_was_unreachable),
 		with_world(lists_again_after_an_invalid_line),
 		with_world(lists_again_after_an_endless_line),

@@ -65,6 +65,7 @@ static struct decision_record *full_record(void)
 	r->decided_points = 2.5;
 	r->past_seconds = 7200;
 	r->past_cores = 0.25;
+	r->cache_age_seconds = 12.5;
 	memset(r->sentence, 'x', sizeof(r->sentence) - 1);
 	r->best_count = DECISION_BEST_MAX;
 	for (size_t i = 0; i < r->best_count; i++) {
@@ -132,6 +133,9 @@ static void assert_same(const struct decision_record *a,
 			? isnan(b->past_seconds)
 			: a->past_seconds == b->past_seconds &&
 				a->past_cores == b->past_cores);
+	assert_true(isnan(a->cache_age_seconds)
+			? isnan(b->cache_age_seconds)
+			: a->cache_age_seconds == b->cache_age_seconds);
 	assert_string_equal(a->sentence, b->sentence);
 	assert_int_equal(a->best_count, b->best_count);
 	for (size_t i = 0; i < a->best_count; i++) {

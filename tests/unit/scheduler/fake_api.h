@@ -23,6 +23,7 @@ enum { REQUESTS_MAX = 512, MANY_PODS = 200, OTHERS_MAX = 16, TOLD_MAX = 20 };
 struct reflector {
 	const char *path;
 	struct reflector_handler handler;
+	uint64_t contact_us;
 };
 
 static struct {
@@ -63,10 +64,10 @@ struct reflector *reflector_new(struct kube_client *client,
 
 struct reflector_state reflector_state(const struct reflector *reflector)
 {
-	(void)reflector;
 	return (struct reflector_state){
 		.is_synced = world.is_synced,
 		.is_watching = !world.is_away,
+		.contact_us = reflector->contact_us,
 		.last_error = "",
 	};
 }

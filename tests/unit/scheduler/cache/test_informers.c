@@ -1,7 +1,10 @@
 #include "scheduler/cache/informers.h"
 
 #include "scheduler/cache/reservations.h"
+#include "tests/support/fake_clock.h"
 #include "tests/unit/scheduler/fake_cluster.h"
+
+#include <math.h>
 
 static struct {
 	struct cache cache;
@@ -239,6 +242,31 @@ static void the_confirmed_binding_of_an_assumed_pod_wakes_others(void **state)
 	assert_false(wakes("n1", "'app':'web'", ""));
 }
 
+static void the_cache_is_as_old_as_the_last_word_of_its_quietest_watch(
+	void **state)
+{
+	struct reflector *watches[OTHERS_MAX + 3] = { &world.nodes, &world.pods,
+		&world.failed };
+	size_t count = 3;
+
+	(void)state;
+	for (size_t i = 0; i < world.other_count; i++) {
+		watches[count++] = &world.others[i];
+	}
+	fake_clock_set(200000000, 0);
+	for (size_t i = 0; i < count; i++) {
+		watches[i]->contact_us = 200000000;
+	}
+	assert_true(isnan(informers_age_s(scene.informers)));
+	deliver_synced();
+	assert_true(informers_age_s(scene.informers) == 0);
+	for (size_t i = 0; i < count; i++) {
+		watches[i]->contact_us = 187500000;
+		assert_true(informers_age_s(scene.informers) == 12.5);
+		watches[i]->contact_us = 200000000;
+	}
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -247,6 +275,7 @@ int main(void)
 		TEST(a_pod_of_another_namespace_ends_no_order),
 		TEST(pods_of_vms_are_told_and_new_once_the_caches_are_synced),
 		TEST(only_what_others_see_of_a_bound_pod_wakes_them),
+		TEST(the_cache_is_as_old_as_the_last_word_of_its_quietest_watch),
 		TEST(a_bound_pod_that_shrinks_wakes_all),
 		TEST(the_confirmed_binding_of_an_assumed_pod_wakes_others),
 	};
