@@ -62,6 +62,15 @@ void pod_filter_restore(struct pod_filter *filter, const char *node,
 	}
 }
 
+/* kubelet makes the uid of a static pod, of 32 digits, from its manifest, and
+ * the API server gives other uids. Nodes that fetch a manifest from one URL
+ * have pods of one uid, which are no VMs. */
+static bool is_static(const char *pod_uid)
+{
+	return strlen(pod_uid) == 32 &&
+		strspn(pod_uid, "0123456789abcdef") == 32;
+}
+
 /* The reporting node, and where the search for its pods is. */
 struct reporter {
 	const char *node;
@@ -76,6 +85,9 @@ static const char *other_node(const struct pod_filter *filter,
 {
 	const char *other;
 
+	if (is_static(pod_uid)) {
+		return NULL;
+	}
 	if (filter->identities == NULL) {
 		return pod_claims_claim(filter->claims, pod_uid, reporter->node,
 			reporter->now_us);

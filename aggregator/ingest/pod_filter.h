@@ -7,6 +7,8 @@
  * first node holds a pod (live/pod_claims.h). The filter then removes another
  * node's figures of the pod from the reports before they are shown or stored.
  *
+ * A static pod counts on each node that reports it.
+ *
  * Both kinds of wrong claims are counted and logged with both nodes. */
 #pragma once
 

@@ -125,6 +125,36 @@ class WholeClusterTest(unittest.TestCase):
             lambda: self.cluster.get("serviceaccount", "default", "-n", "fresh"),
         )
 
+    def test_mirror_pods_of_one_static_uid_get_uids_of_their_own(self):
+        """Whatever uid kubelet asks for: no two pods that a scheduler or an
+        aggregator sees have the same."""
+        static = "8b6f4d3c2a1908f7e6d5c4b3a2918070"
+        for node in ("node-a", "node-b"):
+            self.cluster.create(
+                {
+                    "apiVersion": "v1",
+                    "kind": "Pod",
+                    "metadata": {
+                        "name": f"proxy-{node}",
+                        "namespace": "default",
+                        "uid": static,
+                        "annotations": {
+                            "kubernetes.io/config.hash": static,
+                            "kubernetes.io/config.mirror": static,
+                            "kubernetes.io/config.source": "http",
+                        },
+                    },
+                    "spec": {
+                        "nodeName": node,
+                        "containers": [{"name": "proxy", "image": "proxy"}],
+                    },
+                }
+            )
+        uids = {self.cluster.get("pod", f"proxy-{node}")["metadata"]["uid"]
+                for node in ("node-a", "node-b")}
+        self.assertEqual(len(uids), 2)
+        self.assertNotIn(static, uids)
+
     def test_the_stock_scheduler_binds_a_pod(self):
         self.cluster.create_node("roomy")
         self.cluster.kubectl("run", "pause", "--image=pause:3.10")

@@ -112,6 +112,28 @@ static void without_an_api_server_the_first_node_holds_a_pod(void **state)
 	pod_filter_free(NULL);
 }
 
+/* A manifest that several nodes fetch from one URL. */
+static void each_node_has_its_static_pod_of_one_uid(void **state)
+{
+	static const char uid[] = "8b6f4d3c2a1908f7e6d5c4b3a2918070";
+	struct live *live = live_new(42, NULL);
+	struct pod_filter *filter = pod_filter_new(live, NULL);
+	struct made made;
+
+	(void)state;
+	for (const char *node = "ab"; *node != '\0'; node++) {
+		make(&made, node, uid, node);
+		assert_int_equal(pod_filter_apply(filter, &made.batch,
+					 minute_us, NULL),
+			0);
+		assert_pods(&made, uid, node);
+		clear(&made);
+	}
+	assert_int_equal(pod_filter_wrong_claims(filter), 0);
+	pod_filter_free(filter);
+	live_free(live);
+}
+
 static void after_a_restart_the_stored_reports_hold_their_pods(void **state)
 {
 	struct live *live = live_new(42, NULL);
@@ -211,6 +233,7 @@ static void claims_to_pods_in_the_live_table_are_counted_as_well(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_node_has_its_static_pod_of_one_uid),
 		cmocka_unit_test(
 			without_an_api_server_the_first_node_holds_a_pod),
 		cmocka_unit_test(
