@@ -311,11 +311,30 @@ def check_named_files(file, say):
                 say(str(file), number, f"there is no file {name}")
 
 
+LEAD = re.compile(r"(\*\*.+?\*\*)|(#)")
+
+
+def check_leads(file, say):
+    """Below one heading, two paragraphs or lines that begin with the same bold
+    words are two versions of one text."""
+    seen = set()
+    for number, line in enumerate(file.read_text().splitlines(), 1):
+        lead = LEAD.match(line)
+        if lead and lead.group(2):
+            seen = set()
+        elif lead and lead.group(1) in seen:
+            say(str(file), number, f"{lead.group(1)} begins two texts below"
+                " one heading")
+        elif lead:
+            seen.add(lead.group(1))
+
+
 def check_docs(say):
     for file in sorted(itertools.chain.from_iterable(
             pathlib.Path(folder).glob("*.md")
             for folder in (".", "docs", ".github"))):
         check_named_files(file, say)
+        check_leads(file, say)
         for number, paragraph in prose_of(file.read_text()):
             for at, line in enumerate(paragraph, number):
                 if len(line) > DOC_MAX:

@@ -130,6 +130,15 @@ class Lint(unittest.TestCase):
             self.write(name, "x" * 130 + "\n")
             self.assert_found(f"{name}:1: a line of more than 120 columns")
 
+    def test_one_text_below_a_heading_begins_with_the_same_bold_words(self):
+        self.write("docs/a.md", "# A\n\n**Rights** are two.\n\n"
+                   "# B\n\n**Rights** are three.\n")
+        self.assertEqual(self.lint()[0], 0)
+        self.write("docs/a.md", "# A\n\n**Rights** are two, and\n"
+                   "**Rights** are three.\n")
+        self.assert_found("docs/a.md:4: **Rights** begins two texts below "
+                          "one heading")
+
     def test_docs_name_files_that_exist(self):
         self.write("docs/a.md", "See `lib/gone.h`.\n")
         self.assert_found("docs/a.md:1: there is no file lib/gone.h")
