@@ -8,7 +8,14 @@
 #include <string.h>
 #include <uv.h>
 
-enum { QUIET_MS = 1000, CHUNK = 64 << 10 };
+enum {
+	QUIET_MS = 1000,
+	/* Pipes that stay open after kubectl ended, for a process that it left
+	 * behind. All that kubectl wrote is read between two ticks. */
+	REST_TICK_MS = 500,
+	REST_TICKS = 2,
+	CHUNK = 64 << 10,
+};
 
 /* A call under way. Its pipes read into result. */
 struct run {
@@ -17,9 +24,11 @@ struct run {
 	uv_loop_t loop;
 	uv_process_t process;
 	uv_pipe_t in, out, complaint;
-	uv_timer_t quiet;
+	uv_timer_t quiet, rest;
 	uv_write_t write;
-	bool too_much;
+	unsigned rest_ticks;
+	size_t complained_bytes;
+	const char *too_much; /* NULL, or where kubectl wrote too much */
 	char chunk[CHUNK];
 };
 
@@ -35,6 +44,32 @@ static void close_handle(uv_handle_t *handle)
 	}
 }
 
+static bool is_read_to_its_end(const struct run *run)
+{
+	return uv_is_closing((const uv_handle_t *)&run->out) &&
+		uv_is_closing((const uv_handle_t *)&run->complaint);
+}
+
+static void end_pipe(uv_stream_t *stream)
+{
+	struct run *run = run_of((uv_handle_t *)stream);
+
+	close_handle((uv_handle_t *)stream);
+	if (is_read_to_its_end(run)) {
+		close_handle((uv_handle_t *)&run->rest);
+	}
+}
+
+static void on_rest_tick(uv_timer_t *timer)
+{
+	struct run *run = run_of((uv_handle_t *)timer);
+
+	if (++run->rest_ticks == REST_TICKS) {
+		end_pipe((uv_stream_t *)&run->out);
+		end_pipe((uv_stream_t *)&run->complaint);
+	}
+}
+
 static void on_end(uv_process_t *process, int64_t status, int signal)
 {
 	struct run *run = process->loop->data;
@@ -43,6 +78,19 @@ static void on_end(uv_process_t *process, int64_t status, int signal)
 	close_handle((uv_handle_t *)process);
 	close_handle((uv_handle_t *)&run->quiet);
 	close_handle((uv_handle_t *)&run->in);
+	if (!is_read_to_its_end(run)) {
+		(void)uv_timer_start(&run->rest, on_rest_tick, REST_TICK_MS,
+			REST_TICK_MS);
+	}
+}
+
+/* Not SIGTERM, which kubectl may ignore. */
+static void stop(struct run *run, const char *where)
+{
+	if (run->too_much == NULL) {
+		run->too_much = where;
+		(void)uv_process_kill(&run->process, SIGKILL);
+	}
 }
 
 static void on_alloc(uv_handle_t *handle, size_t size, uv_buf_t *buf)
@@ -58,17 +106,16 @@ static void on_out(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf)
 	struct run *run = run_of((uv_handle_t *)stream);
 
 	if (len < 0) {
-		close_handle((uv_handle_t *)stream);
+		end_pipe(stream);
 		return;
 	}
 	buffer_append(&run->result->out, buf->base, (size_t)len);
-	if (run->result->out.overflowed && !run->too_much) {
-		run->too_much = true;
-		(void)uv_process_kill(&run->process, SIGTERM);
+	if (run->result->out.overflowed) {
+		stop(run, "64 MiB");
 	}
 }
 
-/* kubectl said something and then waits: maybe for an answer. */
+/* kubectl said something and goes on: maybe it waits for an answer. */
 static void on_quiet_end(uv_timer_t *timer)
 {
 	struct buffer *complaint =
@@ -83,11 +130,16 @@ static void on_complaint(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf)
 	struct run *run = run_of((uv_handle_t *)stream);
 
 	if (len < 0) {
-		close_handle((uv_handle_t *)stream);
+		end_pipe(stream);
 		return;
 	}
 	buffer_append(&run->result->complaint, buf->base, (size_t)len);
-	if (!uv_is_closing((uv_handle_t *)&run->quiet)) {
+	run->complained_bytes += (size_t)len;
+	if (run->complained_bytes > CALL_COMPLAINTS_MAX) {
+		stop(run, "16 MiB to standard error");
+	}
+	if (!uv_is_active((uv_handle_t *)&run->quiet) &&
+		!uv_is_closing((uv_handle_t *)&run->quiet)) {
 		(void)uv_timer_start(&run->quiet, on_quiet_end, QUIET_MS, 0);
 	}
 }
@@ -191,13 +243,14 @@ int call_run(struct call_result *result, const struct call *call,
 	(void)uv_pipe_init(&run->loop, &run->out, 0);
 	(void)uv_pipe_init(&run->loop, &run->complaint, 0);
 	(void)uv_timer_init(&run->loop, &run->quiet);
+	(void)uv_timer_init(&run->loop, &run->rest);
 	r = spawn(run, call, argv);
 	if (r == 0) {
 		begin_io(run, call);
 	}
 	if (r < 0 || call->is_shown) {
-		close_handle((uv_handle_t *)&run->out);
-		close_handle((uv_handle_t *)&run->complaint);
+		end_pipe((uv_stream_t *)&run->out);
+		end_pipe((uv_stream_t *)&run->complaint);
 	}
 	if (r < 0) {
 		close_handle((uv_handle_t *)&run->process);
@@ -209,9 +262,9 @@ int call_run(struct call_result *result, const struct call *call,
 	(void)uv_run(&run->loop, UV_RUN_DEFAULT);
 	(void)uv_loop_close(&run->loop);
 	call_argv_free(argv);
-	if (run->too_much) {
-		return error_set(err, -EFBIG, "kubectl wrote more than %d MiB",
-			CALL_OUTPUT_MAX >> 20);
+	if (run->too_much != NULL) {
+		return error_set(err, -EFBIG, "kubectl wrote more than %s",
+			run->too_much);
 	}
 	return r;
 }

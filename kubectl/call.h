@@ -3,8 +3,11 @@
  *
  * Standard input is the plugin's own, so that a way of logging in may ask for a
  * password, unless there is an input to write. The call keeps what kubectl says
- * on standard error. If kubectl then is silent for a second and does not end,
- * the call shows those words instead, because somebody may have to answer. */
+ * on standard error. If kubectl has not ended a second later, the call shows
+ * those words instead, because somebody may have to answer.
+ *
+ * A call ends a second after kubectl, even if a process that kubectl left
+ * behind holds its output open. kubectl is killed when it wrote too much. */
 #pragma once
 
 #include "lib/buffer.h"
@@ -14,7 +17,8 @@
 
 enum {
 	CALL_OUTPUT_MAX = 64 << 20, /* of one call; a page has a few MiB */
-	CALL_COMPLAINT_MAX = 64 << 10,
+	CALL_COMPLAINTS_MAX = 16 << 20, /* on standard error; -v=8 is much */
+	CALL_COMPLAINT_MAX = 64 << 10,	/* what is kept of it */
 	CALL_ARGUMENTS_MAX = 512,
 };
 
@@ -32,7 +36,8 @@ struct call_result {
 };
 
 /* Fills in a zeroed *result, for call_result_fini().
- * -ENOENT: there is no kubectl; -EFBIG: above CALL_OUTPUT_MAX. */
+ * -ENOENT: there is no kubectl; -EFBIG: above CALL_OUTPUT_MAX or
+ * CALL_COMPLAINTS_MAX. */
 must_check int call_run(struct call_result *result, const struct call *call,
 	struct error *err);
 void call_result_fini(struct call_result *result);

@@ -10,22 +10,47 @@ struct range {
 	uint32_t first, last;
 };
 
-/* Control characters, and characters that are invisible or that change how
- * their neighbours look: Unicode's Bidi_Control, line separators, and the
- * default ignorable ones below U+FFFF and among the tags. */
-static const struct range hidden[] = {
+/* Characters that act on a terminal or separate lines, and the marks of
+ * annotations, which are invisible as well. */
+static const struct range controls[] = {
 	{ 0x00, 0x1f },
 	{ 0x7f, 0x9f },
-	{ 0xad, 0xad },
-	{ 0x61c, 0x61c },
-	{ 0x180e, 0x180e },
-	{ 0x200b, 0x200f },
-	{ 0x2028, 0x202e },
-	{ 0x2060, 0x206f },
-	{ 0xfeff, 0xfeff },
+	{ 0x2028, 0x2029 },
 	{ 0xfff9, 0xfffb },
-	{ 0xe0000, 0xe007f },
 };
+
+/* Unicode's property Default_Ignorable_Code_Point: what no font shows. It
+ * includes all of Bidi_Control. Source: DerivedCoreProperties.txt of Unicode
+ * 14.0.0, 4,174 code points. */
+static const struct range ignorable[] = {
+	{ 0xad, 0xad },
+	{ 0x34f, 0x34f },
+	{ 0x61c, 0x61c },
+	{ 0x115f, 0x1160 },
+	{ 0x17b4, 0x17b5 },
+	{ 0x180b, 0x180f },
+	{ 0x200b, 0x200f },
+	{ 0x202a, 0x202e },
+	{ 0x2060, 0x206f },
+	{ 0x3164, 0x3164 },
+	{ 0xfe00, 0xfe0f },
+	{ 0xfeff, 0xfeff },
+	{ 0xffa0, 0xffa0 },
+	{ 0xfff0, 0xfff8 },
+	{ 0x1bca0, 0x1bca3 },
+	{ 0x1d173, 0x1d17a },
+	{ 0xe0000, 0xe0fff },
+};
+
+static bool is_in(uint32_t c, const struct range *ranges, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (c >= ranges[i].first && c <= ranges[i].last) {
+			return true;
+		}
+	}
+	return false;
+}
 
 bool escape_is_hidden(uint32_t *c, const char *text, size_t length)
 {
@@ -35,12 +60,8 @@ bool escape_is_hidden(uint32_t *c, const char *text, size_t length)
 	for (size_t i = 1; i < length; i++) {
 		*c = *c << 6 | ((unsigned char)text[i] & 0x3fU);
 	}
-	for (size_t i = 0; i < count_of(hidden); i++) {
-		if (*c >= hidden[i].first && *c <= hidden[i].last) {
-			return true;
-		}
-	}
-	return false;
+	return is_in(*c, controls, count_of(controls)) ||
+		is_in(*c, ignorable, count_of(ignorable));
 }
 
 static void append_escape(struct buffer *out, uint32_t c)

@@ -2,18 +2,19 @@
 
 export const DASH = "\u2013";
 
-// Control characters, and characters that hide or turn the direction of text.
-const HIDDEN = new RegExp("[\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u061c" +
-	"\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff]", "g");
+// Control characters, what Unicode lets a font ignore (it includes all that turn
+// the direction of text), separators of lines and marks of annotations.
+const HIDDEN = new RegExp("[\\p{Cc}\\p{Default_Ignorable_Code_Point}" +
+	"\\u2028\\u2029\\ufff9-\\ufffb]", "gu");
 
-// The text with hidden characters escaped: \x1b, \u202e.
+// The text with hidden characters escaped: \x1b, \u202e, \U000e0041.
 export function shown(text) {
 	return String(text ?? DASH).replace(HIDDEN, (character) => {
-		const code = character.charCodeAt(0);
+		const code = character.codePointAt(0);
+		const [start, length] = code < 0x100 ? ["\\x", 2] :
+			code < 0x10000 ? ["\\u", 4] : ["\\U", 8];
 
-		return code < 0x100 ?
-			"\\x" + code.toString(16).padStart(2, "0") :
-			"\\u" + code.toString(16).padStart(4, "0");
+		return start + code.toString(16).padStart(length, "0");
 	});
 }
 

@@ -231,6 +231,15 @@ class Figures(PageCase):
                 self.assertEqual(self.browser.count(
                     "#view script, #view img"), 0)
 
+    def test_characters_that_hide_themselves_are_escaped(self):
+        self.show("#/nodes")
+        self.assertEqual(self.browser.run(
+            "return import('/ui/text.js').then((text) => text.shown("
+            "'a\\x1b\\u202e\\u034f\\u115f\\u3164\\ufe0f\\uffa0\\u{1d173}"
+            "\\u{e0100}\u00e9'))"),
+            "a\\x1b\\u202e\\u034f\\u115f\\u3164\\ufe0f\\uffa0\\U0001d173"
+            "\\U000e0100\u00e9")
+
     def test_each_view_is_accessible_in_light_and_dark(self):
         for view, (fragment, _) in VIEWS.items():
             for scheme in ("light", "dark"):

@@ -92,6 +92,16 @@ class CommandLine(PluginCase):
         _, rest = child.communicate("secret\n", timeout=PATIENCE_S)
         self.assertIn("heard secret", rest)
 
+    def test_a_kubectl_that_complains_without_end_is_stopped(self):
+        endless = self.folder / "endless"
+        endless.write_text("#!/bin/sh\nyes no >&2\n")
+        endless.chmod(0o755)
+        done = subprocess.run(
+            [PLUGIN, "top", "nodes"], stderr=subprocess.DEVNULL, check=False,
+            env=self.environment() | {"KUBECTL": str(endless)},
+            timeout=PATIENCE_S)
+        self.assertEqual(done.returncode, 1)
+
     def test_a_cluster_without_the_api_is_told_what_to_apply(self):
         self.answer("nodeloads", err="Warning: old\n" + NOT_SERVED, status=1)
         self.assertEqual(

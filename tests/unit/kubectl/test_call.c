@@ -16,7 +16,8 @@
  * user answers when the timer ends, or, if it never does, when it starts. */
 static struct {
 	bool is_hasty;
-	unsigned starts; /* of the timer */
+	bool is_left_behind; /* kubectl's output was open at its end */
+	unsigned starts;     /* of the timer */
 	char told[64];	 /* what was shown at its end */
 	int answer_fd;	 /* where the user answers; -1: nowhere */
 	size_t blocks;	 /* of memory, when the test began */
@@ -37,8 +38,13 @@ int __wrap_uv_timer_start(uv_timer_t *timer, uv_timer_cb fire, uint64_t first,
 int __wrap_uv_timer_start(uv_timer_t *timer, uv_timer_cb fire, uint64_t first,
 	uint64_t repeat)
 {
+	if (repeat != 0) { /* the ticks after kubectl's end */
+		assert_int_equal(first, 500);
+		assert_int_equal(repeat, 500);
+		quiet.is_left_behind = true;
+		return __real_uv_timer_start(timer, fire, 0, 1);
+	}
 	assert_int_equal(first, 1000);
-	assert_int_equal(repeat, 0);
 	quiet.starts++;
 	if (quiet.is_hasty) {
 		return __real_uv_timer_start(timer, fire, 0, 0);
@@ -182,8 +188,46 @@ static void output_without_end_ends_kubectl(void **state)
 	(void)state;
 	assert_int_equal(run_script(&result, "exec yes", "", &err), -EFBIG);
 	assert_string_equal(err.text, "kubectl wrote more than 64 MiB");
-	assert_int_equal(result.status, 143);
+	assert_int_equal(result.status, 137);
 	call_result_fini(&result);
+}
+
+static void complaints_without_end_end_kubectl(void **state)
+{
+	struct call_result result;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(
+		run_script(&result, "trap '' TERM; yes no >&2", "", &err),
+		-EFBIG);
+	assert_string_equal(err.text,
+		"kubectl wrote more than 16 MiB to standard error");
+	assert_int_equal(result.status, 137);
+	call_result_fini(&result);
+}
+
+/* A process of kubectl's goes on and holds both pipes until the test ends. */
+static void a_call_ends_with_kubectl_and_with_all_it_wrote(void **state)
+{
+	struct call_result result;
+	char script[128];
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(fcntl(fds[1], F_SETFD, FD_CLOEXEC), 0);
+	(void)snprintf(script, sizeof(script),
+		"cat <&%d & head -c 60000 /dev/zero; echo no >&2; exit 4",
+		fds[0]);
+	assert_int_equal(run_script(&result, script, "", NULL), 0);
+	assert_true(quiet.is_left_behind);
+	assert_int_equal(result.out.len, 60000);
+	assert_string_equal(text(&result.complaint), "no\n");
+	assert_int_equal(result.status, 4);
+	call_result_fini(&result);
+	(void)close(fds[0]);
+	(void)close(fds[1]);
 }
 
 static void output_up_to_the_maximum_is_kept(void **state)
@@ -377,6 +421,8 @@ int main(void)
 		call_test(a_signal_that_ends_kubectl_is_a_status),
 		call_test(a_missing_kubectl_is_named),
 		call_test(output_without_end_ends_kubectl),
+		call_test(complaints_without_end_end_kubectl),
+		call_test(a_call_ends_with_kubectl_and_with_all_it_wrote),
 		call_test(output_up_to_the_maximum_is_kept),
 		call_test(complaints_beyond_their_maximum_end_nothing),
 		call_test(a_question_is_shown_after_a_silence),
