@@ -11,8 +11,7 @@
 int json_fields_read_file(struct buffer *out, const char *path,
 	struct error *err)
 {
-	int r = file_read(out, strcmp(path, "-") == 0 ? "/dev/stdin" : path,
-		err);
+	int r = file_read_input(out, path, err);
 
 	buffer_text(out, "");
 	return r;

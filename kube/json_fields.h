@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 /* Appends a file ("-": standard input); out->data is then not NULL. Errors as
- * file_read(). */
+ * file_read_input(). */
 must_check int json_fields_read_file(struct buffer *out, const char *path,
 	struct error *err);
 

@@ -27,9 +27,8 @@ static int read_manifest(struct json_value **out, const char *name,
 	struct error *err)
 {
 	scoped_buffer struct buffer text = BUFFER_MAX(MANIFEST_MAX);
-	const char *path = strcmp(name, "-") == 0 ? "/dev/stdin" : name;
 	struct json_value *object = NULL;
-	int r = file_read(&text, path, err);
+	int r = file_read_input(&text, name, err);
 
 	if (r < 0) {
 		return r;

@@ -1,6 +1,7 @@
 #include "aggregator/store/db_file.h"
 
 #include "lib/decimal.h"
+#include "lib/files.h"
 #include "lib/log.h"
 #include "lib/memory.h"
 
@@ -147,6 +148,7 @@ static int check_header(const struct db_file *file, const uint8_t *header,
 int db_file_check(const struct db_file *file, struct error *err)
 {
 	uint8_t header[HEADER_BYTES];
+	struct error why = { 0 };
 	ssize_t len;
 	int r = check_file_system(file, err);
 
@@ -154,11 +156,15 @@ int db_file_check(const struct db_file *file, struct error *err)
 		return error_wrap(err, r, "cannot use the database '%s'",
 			file->path);
 	}
-	scoped_fd int fd = open(file->path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 && errno == ENOENT) {
+	scoped_fd int fd = file_open(AT_FDCWD, file->path, &why);
+	if (fd == -ENOENT) {
 		return 0;
 	}
-	len = fd < 0 ? -1 : pread(fd, header, sizeof(header), 0);
+	if (fd < 0) {
+		return error_set(err, fd, "cannot use the database: %s",
+			why.text);
+	}
+	len = pread(fd, header, sizeof(header), 0);
 	if (len < 0) {
 		return error_errno(err, "cannot read the database '%s'",
 			file->path);

@@ -317,6 +317,16 @@ class Rotation(TlsCase):
             eventually("the new certificate is served",
                        lambda: self.served_certificate(port) == now)
 
+    def test_a_pipe_in_place_of_a_certificate_stops_nothing(self):
+        aggregator = self.start_aggregator()
+        certificate = self.keys / "aggregator.crt"
+        certificate.unlink()
+        os.mkfifo(certificate)  # nobody writes into it
+        aggregator.wait_log(
+            'cannot use the changed TLS files, keeping the old ones" '
+            'use="wire" err="[^"]*is not a regular file')
+        self.assertEqual(aggregator.health("/healthz")[0], 200)
+
     def test_the_expiry_of_each_certificate_is_a_metric_and_in_the_log(self):
         subprocess.run(
             ["sh", ROOT / "deploy/certs.sh", "renew", self.keys], check=True,

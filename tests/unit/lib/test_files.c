@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { LONG_FILE = 40000 }; /* more than one read of file_read() */
@@ -136,10 +137,60 @@ static void the_error_gives_the_cause(void **state)
 	struct error err = { 0 };
 
 	assert_int_equal(file_read_at(text, sizeof(text), f->dir, ".", &err),
-		-EISDIR);
-	assert_string_equal(err.text, "cannot read '.': Is a directory");
-	assert_int_equal(file_read(&out, f->path, &err), -EISDIR);
+		-EINVAL);
+	assert_string_equal(err.text, "'.' is not a regular file");
+	assert_int_equal(file_read(&out, f->path, &err), -EINVAL);
 	assert_non_null(strstr(err.text, f->path));
+	assert_int_equal(file_read_input(&out, f->path, &err), -EISDIR);
+	assert_non_null(strstr(err.text, "Is a directory"));
+}
+
+/* Nobody writes into the FIFO: opening it as usual waits for ever. */
+static void what_is_no_file_is_refused_without_waiting(void **state)
+{
+	const struct fixture *f = *state;
+	scoped_free char *path = xasprintf("%s/fifo", f->path);
+	scoped_buffer struct buffer out = BUFFER_MAX(100);
+	struct error err = { 0 };
+	char text[64];
+
+	assert_int_equal(mkfifoat(f->dir, "fifo", 0600), 0);
+	assert_int_equal(
+		file_read_at(text, sizeof(text), f->dir, "fifo", &err),
+		-EINVAL);
+	assert_string_equal(err.text, "'fifo' is not a regular file");
+	assert_int_equal(file_read(&out, path, &err), -EINVAL);
+	assert_int_equal(file_read(&out, "/dev/null", &err), -EINVAL);
+	assert_string_equal(err.text, "'/dev/null' is not a regular file");
+	assert_int_equal(unlinkat(f->dir, "fifo", 0), 0);
+}
+
+static void a_link_leads_to_a_file(void **state)
+{
+	const struct fixture *f = *state;
+	char text[64];
+
+	assert_int_equal(symlinkat("ten", f->dir, "link"), 0);
+	assert_int_equal(
+		file_read_at(text, sizeof(text), f->dir, "link", NULL), 10);
+	assert_int_equal(unlinkat(f->dir, "link", 0), 0);
+}
+
+static void an_input_may_be_a_pipe(void **state)
+{
+	scoped_buffer struct buffer out = BUFFER_MAX(100);
+	int fds[2], before = dup(STDIN_FILENO);
+
+	(void)state;
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	assert_int_equal(dup2(fds[0], STDIN_FILENO), STDIN_FILENO);
+	assert_int_equal(write(fds[1], "text", 4), 4);
+	(void)close(fds[1]);
+	assert_int_equal(file_read_input(&out, "-", NULL), 0);
+	assert_string_equal(out.data, "text");
+	assert_int_equal(dup2(before, STDIN_FILENO), STDIN_FILENO);
+	(void)close(before);
+	(void)close(fds[0]);
 }
 
 static void reads_a_whole_file_up_to_the_maximum(void **state)
@@ -166,6 +217,9 @@ int main(void)
 		cmocka_unit_test(reads_a_file_longer_than_one_read),
 		cmocka_unit_test(the_error_names_a_missing_file),
 		cmocka_unit_test(the_error_gives_the_cause),
+		cmocka_unit_test(what_is_no_file_is_refused_without_waiting),
+		cmocka_unit_test(a_link_leads_to_a_file),
+		cmocka_unit_test(an_input_may_be_a_pipe),
 		cmocka_unit_test(reads_a_whole_file_up_to_the_maximum),
 	};
 
