@@ -34,6 +34,7 @@
 #include "lib/mq/mq.h"
 #include "lib/tls/tls_watch.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -89,19 +90,6 @@ struct aggregator {
 	bool is_stopping, has_failed;
 };
 
-static void forget_nodes(struct aggregator *a)
-{
-	scoped_free char *first = NULL;
-	size_t count =
-		forget_run(a->forget, a->live, clock_monotonic_us(), &first);
-
-	if (count > 0) {
-		log_info("nodes forgotten: lost, or without a Node object",
-			log_int("nodes", (int64_t)count),
-			log_str("first", first), LOG_END);
-	}
-}
-
 /* A peer that fails the TLS handshake never sends a request: it shows up in the
  * listener's counters only. */
 static void on_poll(void *owner)
@@ -121,7 +109,7 @@ static void on_poll(void *owner)
 	node_log_poll(a->node_log, a->live, clock_monotonic_us());
 	node_informer_poll(a->nodes);
 	apiserver_poll(a->apiserver);
-	forget_nodes(a);
+	forget_poll(a->forget, a->live, clock_monotonic_us());
 }
 
 /* ---- start ---- */
@@ -152,7 +140,8 @@ static void on_last_report(void *owner, const struct store_row *row)
 	}
 	ingest_restore_pods(a->ingest, row->node, row->report, age_ms * 1000);
 	warm_up_add(a->warm_up, row, wall_ms);
-	if (live_add_stored(a->live, &sample, now_us, &error) < 0) {
+	if (live_find(a->live, row->node) == NULL &&
+		live_add_stored(a->live, &sample, now_us, &error) < 0) {
 		log_warning("cannot restore a node's last report",
 			log_str("node", row->node), log_err(&error), LOG_END);
 	}
@@ -217,31 +206,46 @@ static void log_not_restored(const struct aggregator *a)
 	}
 }
 
+static void begin_serving(struct aggregator *a)
+{
+	struct error error = { 0 };
+
+	if (open_listeners(a, &error) < 0) {
+		fail(a, &error);
+		return;
+	}
+	a->probes.is_open = true;
+	apiserver_set_open(a->apiserver);
+	node_log_begin(a->node_log, a->live, clock_monotonic_us());
+	aggregator_config_log(a->config,
+		&(struct aggregator_ports){ .listen = mq_server_port(a->mq),
+			.http = httpd_listener_port(a->http),
+			.health = httpd_listener_port(a->health) });
+}
+
+/* With a full disk, live load is served and reports are only received. */
 static void on_opened(void *owner, const struct error *err)
 {
 	struct aggregator *a = owner;
-	struct error error = { 0 };
 
-	if (err != NULL) {
+	if (err != NULL && err->code != -ENOSPC) {
 		fail(a, err);
-	} else if (a->is_stopping) {
 		return;
-	} else if (open_listeners(a, &error) < 0) {
-		fail(a, &error);
+	}
+	if (a->is_stopping) {
+		return;
+	}
+	if (err != NULL) {
+		log_error("database not opened yet", log_err(err), LOG_END);
 	} else {
-		a->probes.is_open = true;
-		apiserver_set_open(a->apiserver);
 		log_info("database opened", log_str("database", a->config->db),
 			log_int("nodes", (int64_t)live_count(a->live)),
 			LOG_END);
-		node_log_begin(a->node_log, a->live, clock_monotonic_us());
-		warm_up_start(a->warm_up, a->store);
 		log_not_restored(a);
-		aggregator_config_log(a->config,
-			&(struct aggregator_ports){
-				.listen = mq_server_port(a->mq),
-				.http = httpd_listener_port(a->http),
-				.health = httpd_listener_port(a->health) });
+		warm_up_start(a->warm_up, a->store);
+	}
+	if (!a->probes.is_open) {
+		begin_serving(a);
 	}
 }
 

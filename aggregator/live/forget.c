@@ -1,6 +1,7 @@
 #include "aggregator/live/forget.h"
 
 #include "aggregator/live/live.h"
+#include "lib/log.h"
 #include "lib/map.h"
 #include "lib/memory.h"
 
@@ -104,4 +105,16 @@ size_t forget_run(struct forget *forget, struct live *live, uint64_t now_us,
 	}
 	drop_names_not_in(&forget->deleted, live);
 	return count;
+}
+
+void forget_poll(struct forget *forget, struct live *live, uint64_t now_us)
+{
+	scoped_free char *first = NULL;
+	size_t count = forget_run(forget, live, now_us, &first);
+
+	if (count > 0) {
+		log_info("nodes forgotten: lost, or without a Node object",
+			log_int("nodes", (int64_t)count),
+			log_str("first", first), LOG_END);
+	}
 }

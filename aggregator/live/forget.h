@@ -34,3 +34,6 @@ bool forget_is_over(const struct forget *forget, uint64_t age_us);
  * is the name of one of them, or NULL, and the caller frees it. */
 size_t forget_run(struct forget *forget, struct live *live, uint64_t now_us,
 	char **first);
+
+/* The same, and logs it. */
+void forget_poll(struct forget *forget, struct live *live, uint64_t now_us);

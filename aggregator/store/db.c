@@ -9,7 +9,15 @@
  * a moment. */
 enum { BUSY_MS = 2000 };
 
-static int errno_of(int sqlite)
+/* SQLite has codes of its own for some files that cannot grow. */
+static bool is_out_of_space(struct sqlite3 *db)
+{
+	int code = sqlite3_system_errno(db);
+
+	return code == ENOSPC || code == EDQUOT;
+}
+
+static int errno_of(struct sqlite3 *db, int sqlite)
 {
 	switch (sqlite & 0xff) {
 	case SQLITE_FULL:
@@ -25,6 +33,9 @@ static int errno_of(int sqlite)
 		return -EACCES;
 	case SQLITE_TOOBIG:
 		return -EDQUOT;
+	case SQLITE_IOERR:
+	case SQLITE_CANTOPEN:
+		return is_out_of_space(db) ? -ENOSPC : -EIO;
 	default:
 		return -EIO;
 	}
@@ -32,8 +43,8 @@ static int errno_of(int sqlite)
 
 int db_error(struct sqlite3 *db, struct error *err, const char *what)
 {
-	return error_set(err, errno_of(sqlite3_extended_errcode(db)), "%s: %s",
-		what, sqlite3_errmsg(db));
+	return error_set(err, errno_of(db, sqlite3_extended_errcode(db)),
+		"%s: %s", what, sqlite3_errmsg(db));
 }
 
 int db_exec(struct sqlite3 *db, const char *sql, struct error *err)

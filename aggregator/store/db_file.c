@@ -300,9 +300,13 @@ int db_file_mark(const struct db_file *file, enum db_file_state mark,
 	struct error *err)
 {
 	size_t len = strlen(marks[mark]);
+	ssize_t written = pwrite(file->lock, marks[mark], len, 0);
 
+	if (written >= 0 && written < (ssize_t)len) {
+		errno = ENOSPC; /* a short write sets none */
+	}
 	/* A longer old text is truncated after the write. */
-	if (pwrite(file->lock, marks[mark], len, 0) != (ssize_t)len ||
+	if (written != (ssize_t)len ||
 		ftruncate(file->lock, (off_t)len) != 0 ||
 		fsync(file->lock) != 0) {
 		return error_errno(err, "cannot write '%s.lock'", file->path);

@@ -64,6 +64,9 @@ static void on_opened(struct store *store, struct store_opening *opening)
 	bool failed = opening->error.code != 0;
 
 	store->is_open = !failed;
+	store->is_waiting = opening->error.code == -ENOSPC;
+	(void)snprintf(store->last_error, sizeof(store->last_error), "%s",
+		store->is_waiting ? opening->error.text : "");
 	for (size_t i = 0; i < opening->last_reports.count; i++) {
 		struct last_report *last = &opening->last_reports.list[i];
 		struct store_row row = { last->node, last->run_id,
@@ -236,9 +239,10 @@ void store_batch_free(struct store_batch *batch)
 	}
 }
 
-static bool is_usable(const struct store *store)
+static bool takes_writes(const struct store *store)
 {
-	return store->is_open && !atomic_load(&store->stopping);
+	return (store->is_open || store->is_waiting) &&
+		!atomic_load(&store->stopping);
 }
 
 /* The caller holds the mutex. The first batch of a group wakes the writer, and
@@ -263,7 +267,7 @@ int store_write(struct store *store, struct store_batch *batch,
 {
 	bool has_room;
 
-	if (!is_usable(store)) {
+	if (!takes_writes(store)) {
 		return error_set(err, -ESHUTDOWN, "the store is not open");
 	}
 	if (batch->bodies.overflowed) {
@@ -319,7 +323,7 @@ int store_submit(struct store *store, const struct store_job *job,
 {
 	struct store_job *copy;
 
-	if (!is_usable(store)) {
+	if (!store->is_open || atomic_load(&store->stopping)) {
 		return error_set(err, -ESHUTDOWN, "the store is not open");
 	}
 	if (store->jobs == STORE_READS_MAX) {

@@ -6,7 +6,8 @@
  * process at a time uses a database: it holds a lock on FILE.lock.
  *
  * The store survives failing writes (a full disk): they complete as not stored,
- * and store_last_error() gives the reason until a write succeeds. */
+ * and store_last_error() gives the reason until a write succeeds. A disk that
+ * is full at the start is no failure either. */
 #pragma once
 
 #include "aggregator/codec/report_schema.h"
@@ -52,7 +53,9 @@ struct store_options {
 	uint64_t max_bytes;  /* 0: no limit (store/size_limit.h) */
 	uint64_t compact_us; /* reports of this age are packed into chunks */
 	/* All on the loop's thread. last_report gets the last report of each
-	 * node; then opened is called once, with NULL if the store is open. */
+	 * node; then opened is called with NULL if the store is open. If the
+	 * disk is full, opened is called with -ENOSPC first: the store takes
+	 * writes, which fail, until it is open or opened gets another error. */
 	void (*last_report)(void *owner, const struct store_row *row);
 	void (*opened)(void *owner, const struct error *err);
 	void (*closed)(void *owner);
@@ -88,8 +91,8 @@ void store_batch_free(struct store_batch *batch); /* NULL is fine */
 typedef void (*store_written)(void *owner, const struct error *err);
 
 /* Queues the batch, which the store then owns; done, if not NULL, is called
- * later. -ENOBUFS: the queue is full; -ESHUTDOWN: not open, or closing; the
- * caller still owns the batch then. */
+ * later. -ENOBUFS: the queue is full; -ESHUTDOWN: neither open nor waiting for
+ * space, or closing; the caller still owns the batch then. */
 must_check int store_write(struct store *store, struct store_batch *batch,
 	store_written done, void *owner, struct error *err);
 

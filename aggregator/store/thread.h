@@ -110,6 +110,7 @@ struct store {
 	_Atomic bool is_damaged; /* set by the thread that finds damage */
 	/* used by the event loop only */
 	bool is_open;
+	bool is_waiting; /* for space to open; takes writes, which fail */
 	size_t threads, jobs;
 	char last_error[320];
 	struct store_item writer_end, reader_end, checker_end;

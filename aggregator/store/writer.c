@@ -7,7 +7,7 @@
 #include "aggregator/store/move_table.h"
 #include "aggregator/store/outbox_convert.h"
 #include "aggregator/store/pod_nodes.h"
-#include "aggregator/store/schema.h"
+#include "aggregator/store/tables.h"
 #include "aggregator/store/thread.h"
 #include "lib/clock.h"
 #include "lib/log.h"
@@ -19,22 +19,15 @@
 
 static const uint64_t log_every_us = 60000000;
 static const uint64_t savepoints_us = 60000000;
-
-/* 8 MB, taken as needed. Pods come and go anywhere in the tables of identities
- * and places; with 150,000 pods and SQLite's 2 MB for these and the head, the
- * writer read many pages again for each commit. */
-static const char cache_size[] = "PRAGMA cache_size = -8192";
+static const uint64_t retry_every_us = 5000000;
+static const uint64_t hour_us = 3600000000;
 
 struct writer {
 	struct store *store;
-	struct sqlite3 *db;
 	struct db_file file;
-	struct pod_nodes *pod_nodes;
-	struct head *head;
-	struct outbox_table *outbox;
-	struct maintenance *maintenance;
-	struct decisions *decisions;
-	struct move_table *moves;
+	struct tables tables; /* zeroed: not open */
+	struct error closed;  /* why it is not open; code 0: it is */
+	uint64_t retry_us;    /* while it is not open: when to try again */
 	struct commit_interval commit_interval;
 	struct log_limit log_limit;
 	bool is_failing; /* the last group was not written */
@@ -45,68 +38,33 @@ struct writer {
 
 /* ---- opening ---- */
 
-static int open_database(struct writer *w, struct store_opening *opening,
-	struct error *err)
-{
-	const struct store *store = w->store;
-	int r = db_file_check(&w->file, err);
-
-	r = r == 0 ? store_schema_check_owner(store->path, err) : r;
-	r = r == 0 ? db_open(&w->db, store->path, err) : r;
-	r = r == 0 ? db_exec(w->db, cache_size, err) : r;
-	r = r == 0 ? store_schema_prepare(w->db, &store->stopping, err) : r;
-	r = r == 0 ? pod_nodes_new(&w->pod_nodes, w->db, err) : r;
-	r = r == 0 ? head_new(&w->head, w->db, err) : r;
-	if (r == 0) {
-		r = outbox_table_new(&w->outbox, w->db,
-			store->options.outbox_bytes, err);
-	}
-	if (r == 0) {
-		r = outbox_convert(w->outbox, w->db, &store->stopping, err);
-	}
-	if (r == 0) {
-		r = maintenance_new(&w->maintenance, w->db, &store->options,
-			err);
-	}
-	r = r == 0 ? decisions_new(&w->decisions, w->db, err) : r;
-	r = r == 0 ? move_table_new(&w->moves, w->db, err) : r;
-	return r < 0 ? r
-		     : last_reports_read(&opening->last_reports, w->db,
-			       clock_wall_us() / 1000, err);
-}
-
-static void close_database(struct writer *w)
-{
-	pod_nodes_free(take_ptr(w->pod_nodes));
-	head_free(take_ptr(w->head));
-	outbox_table_free(take_ptr(w->outbox));
-	maintenance_free(take_ptr(w->maintenance));
-	decisions_free(take_ptr(w->decisions));
-	move_table_free(take_ptr(w->moves));
-	(void)sqlite3_close(take_ptr(w->db));
-}
-
 static int start_empty(struct writer *w, struct store_opening *opening,
 	struct error *err)
 {
 	struct error why = *err;
 	int r;
 
-	close_database(w);
+	tables_close(&w->tables);
 	last_reports_fini(&opening->last_reports);
 	w->file.mark = DB_FILE_CLOSED;
 	r = db_file_set_aside(&w->file, &why, err);
 	*err = r < 0 ? *err : (struct error){ 0 };
-	return r < 0 ? r : open_database(w, opening, err);
+	return r < 0 ? r
+		     : tables_open(&w->tables, &w->file, w->store,
+			       &opening->last_reports, err);
 }
 
+/* The lock is kept while the database cannot be opened. */
 static int open_all(struct writer *w, struct store_opening *opening,
 	struct error *err)
 {
-	int r = db_file_init(&w->file, w->store->path, err);
+	int r = w->file.lock >= 0
+		? 0
+		: db_file_init(&w->file, w->store->path, err);
 
 	if (r == 0) {
-		r = open_database(w, opening, err);
+		r = tables_open(&w->tables, &w->file, w->store,
+			&opening->last_reports, err);
 		if (r == -EBADMSG && db_file_is_ours(&w->file)) {
 			r = start_empty(w, opening, err);
 		}
@@ -124,24 +82,46 @@ static void publish_counts(struct writer *w, size_t bytes)
 {
 	uv_mutex_lock(&w->store->mutex);
 	w->store->queued_bytes -= bytes;
-	w->store->outbox = outbox_table_counts(w->outbox);
+	if (w->closed.code == 0) {
+		w->store->outbox = outbox_table_counts(w->tables.outbox);
+	}
 	uv_mutex_unlock(&w->store->mutex);
 }
 
-static bool open_store(struct writer *w)
+/* Tries again only if the disk is full: the event loop goes on meanwhile, and
+ * learns of the first such failure. */
+static void open_store(struct writer *w)
 {
 	struct store_opening *opening = xcalloc(1, sizeof(*opening));
-	bool is_open;
+	int before = w->closed.code;
+	int r = open_all(w, opening, &opening->error);
 
-	opening->item.event = STORE_OPENED;
-	is_open = open_all(w, opening, &opening->error) == 0;
-	if (is_open) {
-		publish_counts(w, 0);
-	} else {
-		last_reports_fini(&opening->last_reports);
+	if (r == -ENOSPC) {
+		(void)error_wrap(&opening->error, r,
+			"the disk of the database is full");
 	}
-	inbox_push(w->store->inbox, &opening->item.inbox);
-	return is_open;
+	if (r == 0) {
+		opening->error = (struct error){ 0 };
+	}
+	opening->item.event = STORE_OPENED;
+	w->closed = opening->error;
+	if (r < 0) {
+		w->retry_us = r == -ENOSPC
+			? clock_monotonic_us() + retry_every_us
+			: UINT64_MAX;
+		tables_close(&w->tables);
+		last_reports_fini(&opening->last_reports);
+		if (w->file.lock < 0) {
+			db_file_fini(&w->file);
+		}
+	} else {
+		publish_counts(w, 0);
+	}
+	if (r < 0 && r == before) {
+		free(opening);
+	} else {
+		inbox_push(w->store->inbox, &opening->item.inbox);
+	}
 }
 
 /* ---- writing ---- */
@@ -152,10 +132,10 @@ static int write_identity(struct writer *w,
 	int64_t node = 0;
 	int r = identity->node[0] == '\0'
 		? 0
-		: head_find_node(&node, w->head, identity->node, err);
+		: head_find_node(&node, w->tables.head, identity->node, err);
 
 	return r < 0 ? r
-		     : pod_nodes_identify(w->pod_nodes, identity, node,
+		     : pod_nodes_identify(w->tables.pod_nodes, identity, node,
 			       clock_wall_us() / 1000, err);
 }
 
@@ -165,7 +145,7 @@ static int write_reports(struct writer *w, const struct store_batch *batch,
 {
 	struct head_report report = { .run_id = batch->run_id,
 		.stored_ms = clock_wall_us() / 1000 };
-	int r = head_find_node(&report.node, w->head, batch->node, err);
+	int r = head_find_node(&report.node, w->tables.head, batch->node, err);
 
 	for (size_t i = 0; r == 0 && i < batch->count; i++) {
 		const struct batch_entry *entry = &batch->entries[i];
@@ -174,8 +154,8 @@ static int write_reports(struct writer *w, const struct store_batch *batch,
 		report.sample_ms = entry->sample_ms;
 		report.body = batch->bodies.data + entry->offset;
 		report.len = entry->len;
-		r = head_add(w->head, &report, err);
-		r = r > 0 ? outbox_table_add(w->outbox, &report, err) : r;
+		r = head_add(w->tables.head, &report, err);
+		r = r > 0 ? outbox_table_add(w->tables.outbox, &report, err) : r;
 	}
 	return r;
 }
@@ -184,16 +164,16 @@ static int write_batch(struct writer *w, struct store_batch *batch,
 	struct error *err)
 {
 	if (batch->kind == STORE_BATCH_DECISIONS) {
-		return decisions_write(w->decisions, batch, err);
+		return decisions_write(w->tables.decisions, batch, err);
 	}
 	if (batch->kind == STORE_BATCH_MOVES) {
-		return move_table_write(w->moves, batch, err);
+		return move_table_write(w->tables.moves, batch, err);
 	}
 	if (batch->identity != NULL) {
 		return write_identity(w, batch->identity, err);
 	}
 	if (batch->forwarded != 0) {
-		return outbox_table_delete(w->outbox, batch->forwarded, err);
+		return outbox_table_delete(w->tables.outbox, batch->forwarded, err);
 	}
 	return write_reports(w, batch, err);
 }
@@ -210,21 +190,21 @@ static int write_or_refuse(struct writer *w, struct store_batch *batch,
 	struct error *err)
 {
 	struct error why = { 0 };
-	int r = db_exec(w->db, "SAVEPOINT batch", err);
+	int r = db_exec(w->tables.db, "SAVEPOINT batch", err);
 
 	if (r < 0) {
 		return r;
 	}
-	outbox_table_begin_batch(w->outbox);
+	outbox_table_begin_batch(w->tables.outbox);
 	r = write_batch(w, batch, &why);
 	if (is_refusal(r)) {
-		outbox_table_undo_batch(w->outbox);
+		outbox_table_undo_batch(w->tables.outbox);
 		(void)error_set(&batch->error, -EDQUOT, "%s", why.text);
-		r = db_exec(w->db, "ROLLBACK TO batch", err);
+		r = db_exec(w->tables.db, "ROLLBACK TO batch", err);
 	} else if (r < 0) {
 		*err = why;
 	}
-	return r == 0 ? db_exec(w->db, "RELEASE batch", err) : r;
+	return r == 0 ? db_exec(w->tables.db, "RELEASE batch", err) : r;
 }
 
 static int write_all(struct writer *w, struct store_batch *batch,
@@ -232,13 +212,13 @@ static int write_all(struct writer *w, struct store_batch *batch,
 		struct error *err),
 	struct error *err)
 {
-	int r = db_exec(w->db, "BEGIN IMMEDIATE", err);
+	int r = db_exec(w->tables.db, "BEGIN IMMEDIATE", err);
 
 	for (; r == 0 && batch != NULL; batch = batch->next) {
 		r = write(w, batch, err);
 	}
-	r = db_end(w->db, r, err);
-	outbox_table_end(w->outbox, r == 0);
+	r = db_end(w->tables.db, r, err);
+	outbox_table_end(w->tables.outbox, r == 0);
 	return r;
 }
 
@@ -282,7 +262,7 @@ static void checkpoint(struct writer *w, const char *mode)
 	scoped_free char *sql = xasprintf("PRAGMA wal_checkpoint(%s)", mode);
 	struct error error = { 0 };
 
-	if (db_exec(w->db, sql, &error) < 0) {
+	if (db_exec(w->tables.db, sql, &error) < 0) {
 		log_failure(w, &error);
 	}
 }
@@ -342,10 +322,15 @@ static void finish_group(struct writer *w, struct store_batch *group)
 	struct error error = { 0 };
 	size_t bytes = 0;
 	uint64_t start_us = clock_monotonic_us();
-	int r = write_group(w, group, &error);
+	int r = w->closed.code;
 
-	note_commit(w, clock_monotonic_us() - start_us);
-	r = r == 0 ? check_files(w, &error) : r;
+	if (r == 0) {
+		r = write_group(w, group, &error);
+		note_commit(w, clock_monotonic_us() - start_us);
+		r = r == 0 ? check_files(w, &error) : r;
+	} else {
+		error = w->closed;
+	}
 	note_damage(w, &error);
 	if (r < 0) {
 		log_failure(w, &error);
@@ -368,34 +353,47 @@ static void finish_group(struct writer *w, struct store_batch *group)
 
 /* ---- the thread ---- */
 
+static uint64_t due_us(const struct writer *w)
+{
+	return w->closed.code == 0 ? maintenance_due_us(w->tables.maintenance)
+				   : w->retry_us;
+}
+
 static void maintain(struct writer *w)
 {
 	const struct maintenance_now now = { clock_monotonic_us(),
 		clock_wall_us() / 1000, w->unstored_ms };
 	struct error error = { 0 };
 
-	if (now.monotonic_us < maintenance_due_us(w->maintenance)) {
+	if (now.monotonic_us < due_us(w)) {
+		return;
+	}
+	if (w->closed.code != 0) {
+		open_store(w);
 		return;
 	}
 	if (check_files(w, &error) < 0) {
-		maintenance_postpone(w->maintenance, now.monotonic_us);
+		maintenance_postpone(w->tables.maintenance, now.monotonic_us);
 		log_failure(w, &error);
-	} else if (maintenance_step(w->maintenance, &now, &error) < 0) {
+	} else if (maintenance_step(w->tables.maintenance, &now, &error) < 0) {
 		log_failure(w, &error);
 	}
 	commit_interval_note_step(&w->commit_interval,
 		clock_monotonic_us() - now.monotonic_us);
 	uv_mutex_lock(&w->store->mutex);
-	w->store->stats.left_out = maintenance_left_out(w->maintenance);
-	w->store->stats.database_bytes = maintenance_used_bytes(w->maintenance);
+	w->store->stats.left_out = maintenance_left_out(w->tables.maintenance);
+	w->store->stats.database_bytes = maintenance_used_bytes(w->tables.maintenance);
 	uv_mutex_unlock(&w->store->mutex);
 }
 
+/* An hour at most. */
 static uint64_t nanoseconds_until(uint64_t due_us)
 {
 	uint64_t now_us = clock_monotonic_us();
 
-	return due_us > now_us ? (due_us - now_us) * 1000 : 0;
+	return due_us <= now_us		     ? 0
+		: due_us - now_us < hour_us ? (due_us - now_us) * 1000
+					    : hour_us * 1000;
 }
 
 static bool is_stopping(const struct store *store)
@@ -414,9 +412,9 @@ static struct store_batch *take_group(struct writer *w)
 
 	uv_mutex_lock(&store->mutex);
 	while (store->first_batch == NULL && !is_stopping(store) &&
-		nanoseconds_until(maintenance_due_us(w->maintenance)) > 0) {
+		nanoseconds_until(due_us(w)) > 0) {
 		(void)uv_cond_timedwait(&store->wake_writer, &store->mutex,
-			nanoseconds_until(maintenance_due_us(w->maintenance)));
+			nanoseconds_until(due_us(w)));
 	}
 	end_us = store->first_queued_us +
 		commit_interval_us(&w->commit_interval);
@@ -452,16 +450,6 @@ static void write_until_stopped(struct writer *w)
 	}
 }
 
-/* A store that failed to open also waits for store_close(). */
-static void wait_for_stop(struct store *store)
-{
-	uv_mutex_lock(&store->mutex);
-	while (!is_stopping(store)) {
-		uv_cond_wait(&store->wake_writer, &store->mutex);
-	}
-	uv_mutex_unlock(&store->mutex);
-}
-
 /* Marks the file for the next start. */
 static void mark_end(struct writer *w)
 {
@@ -480,14 +468,12 @@ void writer_run(void *argument)
 	struct store *store = argument;
 	struct writer w = { .store = store, .file.lock = -1 };
 
-	if (open_store(&w)) {
-		write_until_stopped(&w);
+	open_store(&w);
+	write_until_stopped(&w);
+	if (w.closed.code == 0) {
 		checkpoint(&w, "TRUNCATE");
-		close_database(&w);
+		tables_close(&w.tables);
 		mark_end(&w);
-	} else {
-		close_database(&w);
-		wait_for_stop(store);
 	}
 	db_file_fini(&w.file);
 	inbox_push(store->inbox, &store->writer_end.inbox);

@@ -162,7 +162,7 @@ def unexpected_lines(logs, kinds):
 
 
 # A program may exit with 1 when it cannot start.
-MAY_NOT_START = {"full-disk", "full-disk-at-start", "lock-database"}
+MAY_NOT_START = {"lock-database"}
 
 
 def wrong_ends(ends):

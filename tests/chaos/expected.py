@@ -35,9 +35,8 @@ LINES = {
         {"clock-aggregator", "stop-aggregator"},
     r'^"cannot write to the database".*(full|locked)':
         FULL | {"lock-database"},
-    r'^"cannot start".*(full|locked)': FULL | {"lock-database"},
-    # SQLite's words for a wal-index that finds no space.
-    r'^"cannot start".*disk I/O error': FULL,
+    r'^"cannot start".*locked': {"lock-database"},
+    r'^"database not opened yet".*full': FULL,
     r'^"peers could not connect"': GONE | CLOCKS | AGENTS_CUT | SCHEDULER_CUT,
     r'^"cannot watch VM pods: (VMs|new VMs) have no names"': API,
     r'^"cannot watch Nodes: those that leave the cluster are lost': API,

@@ -208,7 +208,11 @@ class Ends(unittest.TestCase):
     def test_ends_that_the_run_caused_are_fine(self):
         self.assertEqual(self.found("scheduler", -9, "kill"), [])
         self.assertEqual(self.found("scheduler", 0, "stop"), [])
-        self.assertEqual(self.found("aggregator", 1, "", "full-disk"), [])
+        self.assertEqual(self.found("aggregator", 1, "", "lock-database"), [])
+
+    def test_a_full_disk_is_no_reason_to_end(self):
+        self.assertNotEqual(
+            self.found("aggregator", 1, "", "full-disk-at-start"), [])
 
     def test_a_program_that_ended_by_itself_is_noticed(self):
         for name, code, by in (("scheduler", -6, ""), ("scheduler", 1, ""),

@@ -303,15 +303,45 @@ class SmallDisk(Base):
             r'^plimsoll_aggregator_acks_total\{state="received"\} (\S+)$',
             aggregator.get("/metrics")[2], re.M).group(1))
 
-    def test_a_full_disk_delays_no_live_data_and_loses_nothing(self):
-        aggregator = self.start(db=self.disk / "t.db")
-        program = self.start_agent("node-a", aggregator)
-        eventually("reports are stored", lambda: count(aggregator.db) >= 5)
-        # Without a buffer, which close() would write to the full disk.
+    def fill(self):
+        """Fills the disk, without a buffer, which close() would write."""
         with open(self.disk / "filler", "wb", buffering=0) as filler:
             with self.assertRaises(OSError):
                 while True:
                     filler.write(b"x" * 65536)
+            with contextlib.suppress(OSError):
+                while True:
+                    filler.write(b"x")
+
+    def test_a_disk_that_is_full_at_the_start_delays_no_live_data(self):
+        aggregator = self.start(db=self.disk / "t.db")
+        program = self.start_agent("node-a", aggregator)
+        eventually("reports are stored", lambda: count(aggregator.db) >= 5)
+        self.assertEqual(aggregator.stop(), 0)
+        self.fill()
+        since = time.monotonic()
+        aggregator.start()
+        eventually("a new report is shown", lambda:
+                   aggregator.shows("node-a", since))
+        eventually("batches are acknowledged as received",
+                   lambda: self.received(aggregator) >= 5)
+        self.assertRegex(aggregator.health("/readyz")[2],
+                         "^degraded: the disk of the database is full: .*t.db")
+        self.assertEqual(aggregator.get("/v1/nodes/node-a/history")[0], 503)
+        (self.disk / "filler").unlink()
+        full = count(aggregator.db)
+        eventually("reports are stored again",
+                   lambda: count(aggregator.db) > full + 20)
+        self.assertEqual(aggregator.health("/readyz")[2], "ok\n")
+        self.assertEqual(program.stop(), 0)
+        self.assertEqual(aggregator.stop(), 0)
+        assert_complete(self, aggregator, [program])
+
+    def test_a_full_disk_delays_no_live_data_and_loses_nothing(self):
+        aggregator = self.start(db=self.disk / "t.db")
+        program = self.start_agent("node-a", aggregator)
+        eventually("reports are stored", lambda: count(aggregator.db) >= 5)
+        self.fill()
         aggregator.wait_log("cannot write to the database")
         full = count(aggregator.db)
         first, since = self.received(aggregator), time.monotonic()
