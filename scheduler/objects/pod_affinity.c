@@ -174,18 +174,17 @@ bool pod_affinity_existing_matches(const struct pod_affinity_term *term,
 			subject->labels);
 }
 
+static bool has_no_object(const struct pod_affinity_term *term,
+	const struct pod_affinity_subject *subject)
+{
+	return subject->namespace_labels == NULL &&
+		!label_selector_is_empty(&term->namespace_selector) &&
+		!has_namespace(term, subject->namespace);
+}
+
 bool pod_affinity_incoming_matches(const struct pod_affinity_term *term,
 	const struct pod_affinity_subject *subject)
 {
-	const struct label_selector *selector = &term->namespace_selector;
-
-	return (has_namespace(term, subject->namespace) ||
-		       (subject->namespace_labels != NULL &&
-			       label_selector_matches(selector,
-				       subject->interner,
-				       subject->namespace_labels)) ||
-		       label_selector_matches(selector, subject->interner,
-			       NULL)) &&
-		label_selector_matches(&term->label_selector, subject->interner,
-			subject->labels);
+	return !has_no_object(term, subject) &&
+		pod_affinity_existing_matches(term, subject);
 }

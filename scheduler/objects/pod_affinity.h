@@ -54,13 +54,14 @@ struct pod_affinity_subject {
 	const struct labels *namespace_labels;
 };
 
-/* A term of an existing pod matches the incoming pod. */
+/* A term of an existing pod matches the incoming pod. A namespace without an
+ * object counts as one without labels. */
 bool pod_affinity_existing_matches(const struct pod_affinity_term *term,
 	const struct pod_affinity_subject *subject);
 
-/* A term of the incoming pod matches an existing pod. kube-scheduler resolves
- * the namespaceSelector of such a term to names first, and then also matches
- * the selector against an empty label set: NotIn and DoesNotExist match every
- * namespace. This does the same, so that both schedulers agree about a VM. */
+/* A term of the incoming pod matches an existing pod. As in kube-scheduler, the
+ * namespaceSelector selects Namespace objects, so that a namespace without an
+ * object matches only {} and its own name. kube-scheduler 1.34 to 1.36.3 had a
+ * fault here: NotIn and DoesNotExist matched every namespace. */
 bool pod_affinity_incoming_matches(const struct pod_affinity_term *term,
 	const struct pod_affinity_subject *subject);

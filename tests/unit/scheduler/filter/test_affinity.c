@@ -20,6 +20,15 @@
 #define TO(terms) "'podAffinity':{'required" IGNORED "':[" terms "]}"
 #define FROM(terms) "'podAntiAffinity':{'required" IGNORED "':[" terms "]}"
 
+/* namespaceSelectors */
+#define NAMESPACES(expression)                                                 \
+	",'namespaceSelector':{'matchExpressions':[{" expression "}]}"
+#define NOT_T NAMESPACES("'key':'t','operator':'DoesNotExist'")
+#define NOT_IN_T NAMESPACES("'key':'t','operator':'NotIn','values':['1']")
+#define NAMESPACE(name, labels)                                                \
+	"{'kind':'Namespace','metadata':{'name':'" name "','labels':{" labels  \
+	"}}}"
+
 #define NOT_MET "node(s) didn't match pod affinity rules"
 #define UNWANTED "node(s) didn't match pod anti-affinity rules"
 #define EXISTING "node(s) didn't satisfy existing pods anti-affinity rules"
@@ -109,16 +118,29 @@ static const struct {
 		"{'kind':'Namespace','metadata':{'name':'y','labels':{"
 		"'t':'1'}}}",
 		NONE },
-	/* kube-scheduler also matches a selector of the incoming pod against an
-	 * empty set: DoesNotExist matches every namespace. */
+	/* NotIn and DoesNotExist mean the namespaces whose labels match. */
+	{ POD("p", "x", "web", "", FROM(TERM("db", "host", NOT_T))),
+		POD("q", "y", "db", "a", "") "," POD("r", "z", "db", "b", ""),
+		NAMESPACE("y", "'t':'1'") "," NAMESPACE("z", "'u':'1'"),
+		"a; b: " UNWANTED "; c; d" },
+	{ POD("p", "x", "web", "", FROM(TERM("db", "host", NOT_IN_T))),
+		POD("q", "y", "db", "a", "") "," POD("r", "z", "db", "b", ""),
+		NAMESPACE("y", "'t':'1'") "," NAMESPACE("z", "'t':'2'"),
+		"a; b: " UNWANTED "; c; d" },
+	{ POD("p", "x", "web", "", TO(TERM("db", "host", NOT_IN_T))),
+		POD("q", "y", "db", "a", "") "," POD("r", "z", "db", "b", ""),
+		NAMESPACE("y", "'t':'1'") "," NAMESPACE("z", "'t':'2'"),
+		"a: " NOT_MET "; b; c: " NOT_MET "; d: " NOT_MET },
+	/* Terms of the incoming pod select Namespace objects; for terms of
+	 * existing pods, a namespace without an object has no labels. */
+	{ POD("p", "x", "web", "", FROM(TERM("db", "host", NOT_T))),
+		POD("q", "y", "db", "a", ""), "", NONE },
 	{ POD("p", "x", "web", "",
-		  FROM(TERM("db", "host",
-			  ",'namespaceSelector':{'matchExpressions':[{"
-			  "'key':'t','operator':'DoesNotExist'}]}"))),
-		POD("q", "y", "db", "a", ""),
-		"{'kind':'Namespace','metadata':{'name':'y','labels':{"
-		"'t':'1'}}}",
-		"a: " UNWANTED "; b; c; d" },
+		  FROM(TERM("db", "host", NOT_T ",'namespaces':['y']"))),
+		POD("q", "y", "db", "a", ""), "", "a: " UNWANTED "; b; c; d" },
+	{ POD("p", "y", "web", "", ""),
+		POD("q", "x", "db", "a", FROM(TERM("web", "host", NOT_T))), "",
+		"a: " EXISTING "; b; c; d" },
 	/* A terminated pod does not count. */
 	{ POD("p", "x", "web", "", FROM(TERM("db", "host", ""))),
 		"{'metadata':{'name':'q','namespace':'x','labels':{"
