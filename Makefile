@@ -247,6 +247,7 @@ WRAP_test_spool_faults = mkdir open openat flock fdopendir readdir fstatat \
 	pread write ftruncate unlinkat close crc_add
 WRAP_test_schedule = $(FAKE_TIMERS) aggregators_open
 WRAP_test_binding_cycle = $(FAKE_TIMERS)
+WRAP_test_api_version = $(FAKE_TIMERS)
 WRAP_test_informers = $(FAKE_TIMERS)
 WRAP_test_node_log = log_write
 WRAP_test_http = free realloc uv_poll_init_socket
@@ -500,6 +501,7 @@ nightly: ## what takes too long for .ci/run
 	@tests/support/stages.sh \
 		"stress: make stress" \
 		"fuzz: make fuzz SECONDS=300" \
+		"e2e-1.36: make e2e-1.36" \
 		"e2e-1.30: make e2e-1.30" \
 		"deploy-1.30: make e2e-deploy-1.30" \
 		"node-arm64: make e2e-node-arm64" \
@@ -512,19 +514,25 @@ nightly: ## what takes too long for .ci/run
 		"limits: make bench-limits" \
 		"scale: make bench-scale SCALE='$(SCALE_NIGHTLY)'" \
 		"parity: make e2e-parity CASES=50000 SEED=$(shell date +%Y%m%d)" \
+		"parity-1.36: make e2e-parity-1.36 CASES=20000 SEED=$(shell date +%Y%m%d)" \
 		"mutate: make mutate SEED=$(shell date +%Y%m%d)" \
 		"chaos: make chaos MINUTES=60 SEED=$(shell date +%Y%m%d)"
 
 .PHONY: cluster e2e demo
 cluster: build/kubecluster ## the control plane that tests use (needs Go)
-build/kubecluster: $(wildcard tests/cluster/*.go tests/cluster/go.*)
+build/kubecluster: $(wildcard tests/cluster/*.go) tests/cluster/go.mod \
+		tests/cluster/go.sum
 	@mkdir -p build
 	tests/cluster/build.sh $@
 
 # kube-scheduler's own filters, for tests/e2e/parity.py.
-build/parity: $(wildcard tests/cluster/parity/*.go tests/cluster/go.*)
+build/parity: $(wildcard tests/cluster/parity/*.go) tests/cluster/go.mod \
+		tests/cluster/go.sum
 	@mkdir -p build
 	tests/cluster/build.sh $@ ./parity
+build/parity-1.36: $(wildcard tests/cluster/parity/*.go tests/cluster/go-1.36.*)
+	@mkdir -p build
+	tests/cluster/build.sh $@ ./parity go-1.36.mod
 
 e2e: packages-test ## end-to-end tests on an API server (needs Go >= 1.26)
 	@$(MAKE) -s -j$(JOBS) all
@@ -547,22 +555,26 @@ chaos: packages-test ## 25 agents and random faults for MINUTES (60), by SEED
 	@$(MAKE) -s -j$(JOBS) all cluster $(CLOCK_SHIFT) $(SLOW_DISK)
 	@python3 tests/chaos/chaos.py $(MINUTES) $(SEED)
 
-.PHONY: cluster-1.30 e2e-1.30
+.PHONY: cluster-1.30 cluster-1.36 e2e-1.30 e2e-1.36
 cluster-1.30: build/kubecluster-1.30 ## the control plane of Kubernetes 1.30
-build/kubecluster-1.30: $(wildcard tests/cluster/*.go tests/cluster/go-1.30.*)
+cluster-1.36: build/kubecluster-1.36 ## the control plane of Kubernetes 1.36
+build/kubecluster-1.%: $(wildcard tests/cluster/*.go) tests/cluster/go-1.%.mod \
+		tests/cluster/go-1.%.sum
 	@mkdir -p build
-	tests/cluster/build.sh $@ . go-1.30.mod
+	tests/cluster/build.sh $@ . go-1.$*.mod
 
-# The other files compare with the filters of 1.36 (parity), need a field that
+# The other files compare with the newest filters (parity), need a field that
 # 1.30 drops (resourceClaims, in unschedulable), or test faults and the test
 # cluster, which do not depend on the version.
-E2E_1_30 = placement vm_names volumes affinity identity kubelet vm_profile \
+E2E_OLDER = placement vm_names volumes affinity identity kubelet vm_profile \
 	webhook certificates questions kubectl_api kubectl_plugin
 e2e-1.30: packages-test ## the same tests on Kubernetes 1.30
+e2e-1.36: packages-test ## the same tests on Kubernetes 1.36
+e2e-1.30 e2e-1.36: e2e-%:
 	@$(MAKE) -s -j$(JOBS) all
-	@$(MAKE) -s cluster-1.30
-	@KUBECLUSTER=$(CURDIR)/build/kubecluster-1.30 \
-		python3 tests/support/run_tests.py --e2e $(E2E_1_30)
+	@$(MAKE) -s cluster-$*
+	@KUBECLUSTER=$(CURDIR)/build/kubecluster-$* \
+		python3 tests/support/run_tests.py --e2e $(E2E_OLDER)
 
 .PHONY: kubevirt e2e-kubevirt e2e-kubevirt-1.7
 # build/ci, so that a run of .ci/run builds them once, beside other stages.
@@ -636,12 +648,16 @@ e2e-deploy-1.30: packages-deploy images release-test ## the installation on Kube
 	@KUBECLUSTER=$(CURDIR)/build/kubecluster-1.30 \
 		python3 tests/support/run_tests.py --deploy $(DEPLOY_1_30)
 
-.PHONY: e2e-parity
+.PHONY: e2e-parity e2e-parity-1.36
 SEED ?= 1
 CASES ?= 2000
 e2e-parity: packages-test ## CASES random pods through both schedulers' filters
 	@$(MAKE) -s -j$(JOBS) all build/parity
 	@python3 tests/e2e/parity.py --seed $(SEED) --cases $(CASES)
+e2e-parity-1.36: packages-test ## the same with the filters of Kubernetes 1.36
+	@$(MAKE) -s -j$(JOBS) all build/parity-1.36
+	@PARITY=$(CURDIR)/build/parity-1.36 \
+		python3 tests/e2e/parity.py --seed $(SEED) --cases $(CASES)
 
 .PHONY: e2e-node
 e2e-node: packages-node ## the agent in a virtual machine (QEMU, no KVM)

@@ -472,6 +472,16 @@ struct reflector_state reflector_state(const struct reflector *r)
 	};
 }
 
+void reflector_list_again(struct reflector *r)
+{
+	list_again(r);
+	if (r->request != NULL) {
+		kube_request_cancel(take_ptr(r->request));
+		end_watch(r);
+		timer_start(r->timer, 0, 0);
+	}
+}
+
 void reflector_close(struct reflector *r)
 {
 	if (r == NULL) {

@@ -64,6 +64,10 @@ struct reflector *reflector_new(struct kube_client *client,
 	const struct reflector_options *options,
 	const struct reflector_handler *handler);
 
+/* Lists all objects again, and so calls on_object for each. Not to be called by
+ * a handler of this reflector. */
+void reflector_list_again(struct reflector *reflector);
+
 struct reflector_state reflector_state(const struct reflector *reflector);
 
 /* Calls no handler any more and frees itself. Call this before the client is

@@ -96,6 +96,10 @@ static const struct option table[] = {
 		.max = INT64_C(86400000000),
 		.help = "moves leave a node alone for so long for a migration "
 			"or an eviction that somebody else began"),
+	ROW(behaviour_texts, "kubernetes-behaviour", OPTION_LIST, "NAME=on|off",
+		.help = "decide in this respect as kube-scheduler does with "
+			"another feature gate than the default of the API "
+			"server's version; may be repeated"),
 	OPTIONS_LOG_ROWS(struct scheduler_config, log_format, log_level),
 	{ 0 },
 };
@@ -173,6 +177,18 @@ static int check_webhook(struct scheduler_config *config, struct error *err)
 	return 0;
 }
 
+static int check_behaviours(struct scheduler_config *config, struct error *err)
+{
+	const struct option_list *texts = &config->behaviour_texts;
+	int r = 0;
+
+	for (size_t i = 0; i < texts->count && r == 0; i++) {
+		r = behaviours_override(&config->behaviours, texts->items[i],
+			err);
+	}
+	return r < 0 ? error_wrap(err, r, "--kubernetes-behaviour") : 0;
+}
+
 int scheduler_config_check(struct scheduler_config *config, struct error *err)
 {
 	int r = policy_find(&config->scoring, config->policy, NULL, err);
@@ -184,6 +200,9 @@ int scheduler_config_check(struct scheduler_config *config, struct error *err)
 		config->http_auth, err);
 	if (r == 0) {
 		r = check_webhook(config, err);
+	}
+	if (r == 0) {
+		r = check_behaviours(config, err);
 	}
 	if (r == 0) {
 		r = check_rebalance(config, err);

@@ -5,6 +5,7 @@
 #include "lib/options.h"
 #include "lib/tls/credentials.h"
 #include "scheduler/mover/gate.h"
+#include "scheduler/objects/behaviours.h"
 #include "scheduler/rebalance/windows.h"
 #include "scheduler/score/policy.h"
 
@@ -35,6 +36,8 @@ struct scheduler_config {
 	int make_room;			    /* enum mover_mode */
 	uint64_t make_room_timeout_us;
 	uint64_t other_migrations_timeout_us;
+	struct option_list behaviour_texts;
+	struct behaviour_overrides behaviours; /* from the texts */
 	int log_format, log_level;
 };
 

@@ -168,8 +168,7 @@ static void on_turn(void *owner)
 	}
 }
 
-/* Something changed. The turn starts when the event loop runs again, so that
- * many changes at once cause one turn. */
+/* Many changes at once cause one turn, when the event loop runs again. */
 static void wake(void *owner)
 {
 	struct schedule *sched = owner;
@@ -385,6 +384,7 @@ static void open_parts(struct schedule *sched, struct kube_client *client)
 			.queue = &sched->queue,
 			.scheduler_name = sched->config->scheduler_name,
 			.has_moves = scheduler_config_moves(sched->config),
+			.behaviours = sched->config->behaviours,
 			.on_change = on_change,
 			.on_launcher = on_launcher,
 			.on_pod_gone = on_pod_gone,

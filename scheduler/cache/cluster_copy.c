@@ -26,6 +26,7 @@ void cluster_copy_begin(struct cluster_copy *copy, const struct cache *cache)
 
 	*copy = (struct cluster_copy){ .cache = cache };
 	cluster_init(&copy->cluster, cache->interner);
+	copy->cluster.behaviours = from->behaviours;
 	copy->names = xcalloc(from->count + 1, sizeof(*copy->names));
 	copy->name_count = from->count;
 	for (size_t i = 0; i < from->count; i++) {

@@ -6,6 +6,7 @@
 #include "lib/clock.h"
 #include "lib/log.h"
 #include "lib/memory.h"
+#include "scheduler/cache/api_version.h"
 #include "scheduler/cache/constraint_informers.h"
 #include "scheduler/cache/launcher_outcomes.h"
 #include "scheduler/cache/outage.h"
@@ -24,6 +25,7 @@ struct informers {
 	struct reflector *failed; /* pods of this scheduler */
 	struct map failed_uids;	  /* uids of those that are there */
 	struct constraint_informers *constraints; /* of all else */
+	struct api_version *version;
 	struct outage outage;
 	struct log_limit limit;
 	bool is_synced;
@@ -250,8 +252,9 @@ static void on_pod(void *owner, const struct reflector_id *id,
 		remove_nominated(informers, id->uid);
 		return;
 	}
-	if (pod_new(&pod, o->cache->interner, object,
-		    depth_of(o, object, is_ours && *node == '\0'), &err) < 0) {
+	if (pod_new_by(&pod, o->cache->interner, object,
+		    depth_of(o, object, is_ours && *node == '\0'),
+		    o->cache->cluster.behaviours, &err) < 0) {
 		log_invalid(informers, "ignoring invalid pod", id->name, &err);
 		return;
 	}
@@ -356,6 +359,22 @@ static void on_synced(void *owner)
 	}
 }
 
+/* All pods are read again if the sums of their requests differ. */
+static void on_version(void *owner, struct behaviours behaviours)
+{
+	struct informers *informers = owner;
+	struct behaviours *current =
+		&informers->options.cache->cluster.behaviours;
+	bool differs = behaviours_have(*current, BEHAVIOUR_RESIZE_BY_SUMS) !=
+		behaviours_have(behaviours, BEHAVIOUR_RESIZE_BY_SUMS);
+
+	*current = behaviours;
+	if (differs) {
+		reflector_list_again(informers->pods);
+	}
+	on_change(informers);
+}
+
 void informers_poll(struct informers *informers)
 {
 	struct reflector_state nodes = reflector_state(informers->nodes);
@@ -366,6 +385,7 @@ void informers_poll(struct informers *informers)
 		notify(informers);
 	}
 	outage_poll(&informers->outage, &nodes, &pods, clock_monotonic_us());
+	api_version_poll(informers->version, clock_monotonic_us());
 	if (constraint_informers_poll(informers->constraints,
 		    nodes.is_synced && pods.is_synced, clock_monotonic_us())) {
 		on_synced(informers);
@@ -387,6 +407,11 @@ struct informers *informers_new(struct kube_client *client,
 			options->scheduler_name);
 
 	informers->options = *options;
+	informers->version = api_version_new(&(struct api_version_options){
+		.client = client,
+		.overrides = options->behaviours,
+		.on_change = on_version,
+		.owner = informers });
 	informers->constraints =
 		constraint_informers_new(client, &options->cache->cluster,
 			&(struct constraint_informers_handler){ on_change,
@@ -445,6 +470,7 @@ void informers_close(struct informers *informers)
 	if (informers == NULL) {
 		return;
 	}
+	api_version_close(informers->version);
 	reflector_close(informers->nodes);
 	reflector_close(informers->pods);
 	reflector_close(informers->failed);

@@ -23,6 +23,7 @@ struct informers_options {
 	/* The pods of running VMs are read with all their constraints, because
 	 * moves choose nodes for them. */
 	bool has_moves;
+	struct behaviour_overrides behaviours; /* of the API server's version */
 	/* The cache or the queue changed. */
 	void (*on_change)(void *owner);
 	/* A VM's pod of any scheduler exists, or is gone; is_new: not before

@@ -24,7 +24,8 @@ static uint64_t digest_value(uint64_t digest, const struct json_value *value)
 uint64_t node_digest(const struct json_value *object)
 {
 	static const char *const parts[] = { "metadata/labels", "spec/taints",
-		"spec/unschedulable", "status/allocatable" };
+		"spec/unschedulable", "status/allocatable",
+		"status/declaredFeatures" };
 	uint64_t digest = HASH_SEED;
 
 	for (size_t i = 0; i < count_of(parts); i++) {

@@ -39,6 +39,7 @@ struct cluster {
 	struct map namespaces; /* name -> its labels and its consent */
 	struct storage storage;
 	struct vm_failures failures;
+	struct behaviours behaviours; /* those of the API server's version */
 };
 
 void cluster_init(struct cluster *cluster, struct interner *interner);

@@ -112,6 +112,7 @@ static int read_object(struct node *out, struct interner *interner,
 		json_value_true(json_value_at(object, "spec/unschedulable"));
 	node.consent =
 		consent_read(json_value_at(object, "metadata/annotations"));
+	node.features = features_of_node(object);
 	node.has_zone = has_zone(json_value_at(object, "metadata/labels"));
 	r = labels_read(&node.labels, interner,
 		json_value_at(object, "metadata/labels"), err);

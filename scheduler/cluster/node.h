@@ -53,6 +53,7 @@ struct node {
 	struct node_pod *pods; /* owned; in no order */
 	size_t pod_capacity;
 	bool has_zone;	  /* a label with its zone or region */
+	uint8_t features; /* that it declares: objects/features.h */
 	uint32_t name_id; /* held */
 	/* The Node's word on moving its VMs. */
 	enum consent consent;

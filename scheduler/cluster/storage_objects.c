@@ -160,10 +160,13 @@ static int read_csi_node(void *out, struct interner *interner,
 			DRIVERS_MAX);
 	}
 	node->limits = xcalloc(json_value_count(list), sizeof(*node->limits));
+	node->drivers = xcalloc(json_value_count(list), sizeof(*node->drivers));
 	for (const struct json_value *v = json_value_first(list); v != NULL;
 		v = json_value_next(v)) {
 		double count = 0;
 
+		node->drivers[node->driver_count++] = interner_hold(interner,
+			json_value_text_at(v, "name", ""));
 		if (json_value_number(&count,
 			    json_value_at(v, "allocatable/count")) &&
 			count >= 0 && count <= LIMIT_MAX) {
@@ -184,7 +187,11 @@ static void csi_node_fini(void *object, struct interner *interner)
 	for (size_t i = 0; i < node->count; i++) {
 		interner_drop(interner, node->limits[i].driver);
 	}
+	for (size_t i = 0; i < node->driver_count; i++) {
+		interner_drop(interner, node->drivers[i]);
+	}
 	free(node->limits);
+	free(node->drivers);
 }
 
 const struct storage_type storage_csi_node_type = { sizeof(struct csi_node),
@@ -199,6 +206,8 @@ static int read_csi_driver(void *out, struct interner *interner,
 	(void)err;
 	driver->has_capacity =
 		json_value_true(json_value_at(object, "spec/storageCapacity"));
+	driver->is_required = json_value_true(json_value_at(object,
+		"spec/preventPodSchedulingIfMissing"));
 	return 0;
 }
 

@@ -98,11 +98,14 @@ struct csi_node {
 	struct storage_object object;
 	struct driver_limit *limits; /* owned */
 	size_t count;
+	uint32_t *drivers; /* owned; with and without a limit */
+	size_t driver_count;
 };
 
 struct csi_driver {
 	struct storage_object object;
 	bool has_capacity; /* spec.storageCapacity */
+	bool is_required;  /* spec.preventPodSchedulingIfMissing */
 };
 
 /* A CSIStorageCapacity. */

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "scheduler/filter/csi_drivers.h"
+
 #define BIT(reason) (UINT64_C(1) << (reason))
 
 /* The difference wraps as upstream's does: see cluster/node.c. */
@@ -151,8 +153,7 @@ static uint64_t filter_admission(const struct prefilter *prefilter,
 	if (prefilter->refusal != NULL) {
 		return BIT(REASON_REFUSED);
 	}
-	if (prefilter->is_pinned &&
-		!node_selector_pins(&pod->required, node->name_id)) {
+	if (prefilter_pins_other(prefilter, node)) {
 		return BIT(REASON_PINNED);
 	}
 	if (node->is_unschedulable && !pod->tolerations.has_unschedulable) {
@@ -196,6 +197,9 @@ uint64_t filter_node(struct prefilter *prefilter, const struct node *node,
 	if (reasons == 0 && !prefilter->is_plain) {
 		reasons = filter_relations(prefilter, node);
 	}
+	if (reasons == 0 && (prefilter->features & ~node->features) != 0) {
+		reasons = BIT(REASON_FEATURES);
+	}
 	return reasons != 0
 		? reasons
 		: filter_by_metrics(prefilter->pod, node, options, now_us);
@@ -213,8 +217,7 @@ static const struct {
 	enum filter_plugin plugin;
 	const char *text;
 } reason_table[] = {
-	[REASON_PINNED] = { PLUGIN_NODE_AFFINITY,
-		"node(s) didn't satisfy plugin(s) [NodeAffinity]" },
+	[REASON_PINNED] = { PLUGIN_NODE_AFFINITY, NULL },
 	[REASON_UNSCHEDULABLE] = { PLUGIN_NODE_UNSCHEDULABLE,
 		"node(s) were unschedulable" },
 	[REASON_NODE_NAME] = { PLUGIN_NODE_NAME,
@@ -234,6 +237,8 @@ static const struct {
 		"node(s) had no available disk" },
 	[REASON_VOLUMES +
 		VOLUMES_IN_USE] = { PLUGIN_VOLUME_RESTRICTIONS, IN_USE },
+	[REASON_VOLUMES + VOLUMES_DRIVER] = { PLUGIN_NODE_VOLUME_LIMITS,
+		NULL },
 	[REASON_VOLUMES + VOLUMES_COUNT] = { PLUGIN_NODE_VOLUME_LIMITS,
 		"node(s) exceed max volume count" },
 	[REASON_VOLUMES + VOLUMES_AFFINITY] = { PLUGIN_VOLUME_BINDING,
@@ -255,6 +260,8 @@ static const struct {
 		"node(s) didn't match pod anti-affinity rules" },
 	[REASON_EXISTING_ANTI_AFFINITY] = { PLUGIN_INTER_POD_AFFINITY,
 		"node(s) didn't satisfy existing pods anti-affinity rules" },
+	[REASON_FEATURES] = { PLUGIN_NODE_DECLARED_FEATURES,
+		"node(s) didn't match Pod's required features" },
 	[REASON_KVM_MISSING] = { PLUGIN_WORKING_KVM,
 		"node(s) cannot start VMs: KVM missing" },
 	[REASON_KVM_API_MISMATCH] = { PLUGIN_WORKING_KVM,
@@ -276,6 +283,11 @@ const char *filter_reason_text(char *out, size_t size,
 
 	if (reason == REASON_REFUSED) {
 		(void)snprintf(out, size, "%s", prefilter->refusal);
+	} else if (reason == REASON_PINNED) {
+		(void)snprintf(out, size, "node(s) didn't satisfy plugin(s) %s",
+			prefilter_pinning_plugins(prefilter));
+	} else if (reason == REASON_VOLUMES + VOLUMES_DRIVER) {
+		csi_drivers_reason(out, size, &prefilter->volumes);
 	} else if (reason < REASON_SCALAR) {
 		(void)snprintf(out, size, "%s", reason_table[reason].text);
 	} else {
@@ -309,6 +321,7 @@ const char *filter_plugin_name(enum filter_plugin plugin)
 		[PLUGIN_VOLUME_ZONE] = "VolumeZone",
 		[PLUGIN_POD_TOPOLOGY_SPREAD] = "PodTopologySpread",
 		[PLUGIN_INTER_POD_AFFINITY] = "InterPodAffinity",
+		[PLUGIN_NODE_DECLARED_FEATURES] = "NodeDeclaredFeatures",
 		[PLUGIN_WORKING_KVM] = "WorkingKVM",
 		[PLUGIN_MEMORY_AVAILABLE] = "MemoryThere",
 		[PLUGIN_HUGEPAGES_AVAILABLE] = "HugePagesThere",

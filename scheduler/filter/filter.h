@@ -1,12 +1,13 @@
 /* Can this pod run on this node? In kube-scheduler's order and words.
  *
  * The filters are NodeUnschedulable, NodeName, TaintToleration, NodeAffinity,
- * NodePorts, NodeResourcesFit, the four volume plugins, PodTopologySpread and
- * InterPodAffinity. The first that rejects gives the node's reasons;
- * NodeResourcesFit gives all resources that are insufficient. Three filters of
- * our own follow: broken KVM, for pods that request KVM, too little available
- * memory, and too few free huge pages. All need fresh data. filter/prefilter.h
- * decides before whatever concerns the pod alone or the whole cluster. */
+ * NodePorts, NodeResourcesFit, the four volume plugins, PodTopologySpread,
+ * InterPodAffinity and NodeDeclaredFeatures. The first that rejects gives the
+ * node's reasons; NodeResourcesFit gives all resources that are insufficient.
+ * Three filters of our own follow: broken KVM, for pods that request KVM, too
+ * little available memory, and too few free huge pages. All need fresh data.
+ * filter/prefilter.h decides before whatever concerns the pod alone or the whole
+ * cluster. */
 #pragma once
 
 #include "scheduler/cluster/node.h"
@@ -37,6 +38,7 @@ enum filter_reason {
 	REASON_POD_AFFINITY,
 	REASON_POD_ANTI_AFFINITY,
 	REASON_EXISTING_ANTI_AFFINITY,
+	REASON_FEATURES,
 	REASON_KVM_MISSING,
 	REASON_KVM_API_MISMATCH,
 	REASON_KVM_CREATE_FAILED,
@@ -70,6 +72,7 @@ enum filter_plugin {
 	PLUGIN_VOLUME_ZONE,
 	PLUGIN_POD_TOPOLOGY_SPREAD,
 	PLUGIN_INTER_POD_AFFINITY,
+	PLUGIN_NODE_DECLARED_FEATURES,
 	PLUGIN_WORKING_KVM,
 	PLUGIN_MEMORY_AVAILABLE,
 	PLUGIN_HUGEPAGES_AVAILABLE,

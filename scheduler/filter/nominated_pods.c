@@ -5,9 +5,12 @@
 #include "kube/time.h"
 
 static bool counts(const struct pod *nominated, const struct pod *pod,
-	const struct node *node)
+	const struct node *node, struct behaviours behaviours)
 {
 	return nominated->priority >= pod->priority &&
+		(!nominated->is_gated ||
+			behaviours_have(behaviours,
+				BEHAVIOUR_GATED_NOMINATIONS)) &&
 		strcmp(nominated->nominated_node, node->name) == 0 &&
 		strcmp(nominated->uid, pod->uid) != 0;
 }
@@ -33,7 +36,8 @@ static size_t count_all(struct prefilter *prefilter, struct node *node,
 	for (size_t i = 0; i < cluster->nominated_count; i++) {
 		const struct pod *nominated = cluster->nominated_pods[i];
 
-		if (!counts(nominated, prefilter->pod, node)) {
+		if (!counts(nominated, prefilter->pod, node,
+			    cluster->behaviours)) {
 			continue;
 		}
 		if (sign > 0) {

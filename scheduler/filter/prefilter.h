@@ -10,6 +10,7 @@
 #include "scheduler/objects/pod.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Zero before the first use. */
 struct prefilter {
@@ -19,7 +20,9 @@ struct prefilter {
 	 * until the next prefilter_run(). */
 	const char *refusal;
 	bool is_pinned; /* required node affinity names the nodes */
+	bool is_named;	/* spec.nodeName names the node; 1.37 */
 	bool is_plain;	/* the filters below are skipped */
+	uint8_t features; /* that the node must declare */
 	struct affinity affinity;
 	struct spread spread;
 	struct volumes volumes;
@@ -27,4 +30,11 @@ struct prefilter {
 
 void prefilter_run(struct prefilter *prefilter, const struct pod *pod,
 	const struct cluster *cluster);
+
+/* The names of nodes in the pod exclude this node, before any filter. */
+bool prefilter_pins_other(const struct prefilter *prefilter,
+	const struct node *node);
+/* The plugins that do so: "[NodeAffinity]". */
+const char *prefilter_pinning_plugins(const struct prefilter *prefilter);
+
 void prefilter_fini(struct prefilter *prefilter); /* zeroed is fine */

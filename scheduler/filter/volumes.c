@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/memory.h"
+#include "scheduler/filter/csi_drivers.h"
 #include "scheduler/filter/volume_limits.h"
 #include "scheduler/filter/volume_match.h"
 
@@ -32,6 +33,7 @@ static void reset(struct volumes *volumes)
 	free(volumes->by_size);
 	free(volumes->chosen);
 	free(volumes->new_volumes);
+	free(volumes->required);
 	free(volumes->attached);
 	*volumes = (struct volumes){
 		.on_node = on_node,
@@ -320,6 +322,7 @@ void volumes_prepare(struct volumes *volumes, const struct pod *pod,
 	}
 	add_zones(v);
 	find_new_volumes(v);
+	csi_drivers_prepare(v);
 	v->users = count_users(v);
 	v->counts_users = v->users > 0 || pod->volumes.disk_count > 0;
 	for (size_t i = 0; i < v->delayed_count; i++) {
@@ -402,6 +405,9 @@ uint32_t volumes_filter(struct volumes *volumes, const struct node *node)
 		return 0;
 	}
 	reasons = filter_restrictions(volumes, node);
+	if (reasons == 0 && !csi_drivers_are_there(volumes, node)) {
+		reasons = bit(VOLUMES_DRIVER);
+	}
 	if (reasons == 0 && !volume_limits_allow(volumes, node)) {
 		reasons = bit(VOLUMES_COUNT);
 	}

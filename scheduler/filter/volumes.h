@@ -20,6 +20,7 @@
 enum volumes_reason {
 	VOLUMES_DISK,	  /* another pod uses the disk there */
 	VOLUMES_IN_USE,	  /* ReadWriteOncePod, used by another pod */
+	VOLUMES_DRIVER,	  /* a CSI driver that must be there is missing */
 	VOLUMES_COUNT,	  /* over the limit of the CSI driver */
 	VOLUMES_AFFINITY, /* of a bound volume */
 	VOLUMES_NONE,	  /* no volume to bind, none to provision */
@@ -81,6 +82,9 @@ struct volumes {
 	size_t chosen_count;
 	struct csi_volume *new_volumes; /* of the incoming pod */
 	size_t new_count;
+	/* Its drivers that exclude the nodes without them, each once. Owned. */
+	uint32_t *required;
+	size_t required_count;
 	struct csi_attachment *attached; /* sorted by node */
 	size_t attached_count;
 	/* For the current node. */

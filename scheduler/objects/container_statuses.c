@@ -43,23 +43,26 @@ static void append(struct container_statuses *statuses,
 	}
 }
 
-static void keep_last_of_each_name(struct container_statuses *statuses)
+static void keep_one_of_each_name(struct container_statuses *statuses,
+	bool keeps_first)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < statuses->count; i++) {
-		struct container_status *last = &statuses->list[kept];
+		bool is_new = i > 0 &&
+			compare_names(&statuses->list[kept],
+				&statuses->list[i]) != 0;
 
-		if (i > 0 && compare_names(last, &statuses->list[i]) != 0) {
-			last = &statuses->list[++kept];
+		kept += is_new;
+		if (is_new || !keeps_first) {
+			statuses->list[kept] = statuses->list[i];
 		}
-		*last = statuses->list[i];
 	}
 	statuses->count = kept + 1;
 }
 
 void container_statuses_read(struct container_statuses *out,
-	const struct json_value *status)
+	const struct json_value *status, bool keeps_first)
 {
 	const struct json_value *list =
 		json_value_get(status, "containerStatuses");
@@ -75,7 +78,7 @@ void container_statuses_read(struct container_statuses *out,
 	append(out, list);
 	append(out, inits);
 	qsort(out->list, out->count, sizeof(*out->list), compare);
-	keep_last_of_each_name(out);
+	keep_one_of_each_name(out, keeps_first);
 }
 
 void container_statuses_fini(struct container_statuses *statuses)
@@ -94,4 +97,10 @@ const struct json_value *container_statuses_find(
 			  sizeof(wanted), compare_names);
 
 	return found == NULL ? NULL : found->value;
+}
+
+bool container_is_sidecar(const struct json_value *container)
+{
+	return strcmp(json_value_text_at(container, "restartPolicy", ""),
+		       "Always") == 0;
 }

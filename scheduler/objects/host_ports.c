@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "lib/memory.h"
-#include "scheduler/objects/resources.h"
+#include "scheduler/objects/container_statuses.h"
 
 static const char *text_of(const struct json_value *port, const char *key,
 	const char *otherwise)
@@ -81,7 +81,7 @@ void host_ports_read(struct host_ports *out, struct interner *interner,
 	}
 	c = json_value_first(json_value_get(spec, "initContainers"));
 	for (; c != NULL; c = json_value_next(c)) {
-		if (resources_is_sidecar(c)) {
+		if (container_is_sidecar(c)) {
 			append_container(&ports, interner, c);
 		}
 	}

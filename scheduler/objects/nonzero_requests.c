@@ -6,6 +6,7 @@
 
 #include "kube/quantity.h"
 #include "lib/memory.h"
+#include "scheduler/objects/container_statuses.h"
 
 static const int64_t amount_max = INT64_C(1) << 50;
 
@@ -84,7 +85,7 @@ static struct amounts sum_limits(const struct json_value *spec)
 		struct amounts running = plus(sidecars, read_limits(v, none));
 
 		init = larger_of_each(init, running);
-		if (resources_is_sidecar(v)) {
+		if (container_is_sidecar(v)) {
 			sidecars = running;
 		}
 	}

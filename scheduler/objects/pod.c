@@ -172,13 +172,13 @@ static void keep_error(struct pod *pod, int r, const struct error *err)
 }
 
 static void read_requests(struct pod *pod, const struct json_value *spec,
-	const struct json_value *status)
+	const struct json_value *status, struct behaviours behaviours)
 {
 	struct error err;
 
 	keep_error(pod,
 		resources_read_requests(&pod->requests, pod->interner, spec,
-			status, &err),
+			status, behaviours, &err),
 		&err);
 	nonzero_read(&pod->nonzero, spec, &pod->requests);
 	pod->requests_kvm = requests_resource(pod, "devices.kubevirt.io/kvm");
@@ -273,14 +273,15 @@ static void read_constraints(struct pod *pod, const struct json_value *spec)
 			json_value_get(spec, "topologySpreadConstraints"),
 			&pod->labels, &err),
 		&err);
+	pod->features = features_of_pod(spec);
 	if (pod->unsupported == NULL) {
 		pod->unsupported = unsupported_constraint(spec, &pod->requests);
 	}
 }
 
-int pod_new(struct pod **out, struct interner *interner,
+int pod_new_by(struct pod **out, struct interner *interner,
 	const struct json_value *object, enum pod_depth depth,
-	struct error *err)
+	struct behaviours behaviours, struct error *err)
 {
 	const struct json_value *spec = json_value_get(object, "spec");
 	struct pod *pod;
@@ -293,7 +294,8 @@ int pod_new(struct pod **out, struct interner *interner,
 	read_identity(pod, object);
 	read_requests(pod, spec,
 		depth == POD_SCHEDULED ? json_value_get(object, "status")
-				       : NULL);
+				       : NULL,
+		behaviours);
 	read_announcement(pod, object);
 	read_shared(pod, object);
 	if (depth == POD_UNSCHEDULED) {
@@ -301,6 +303,14 @@ int pod_new(struct pod **out, struct interner *interner,
 	}
 	*out = pod;
 	return 0;
+}
+
+int pod_new(struct pod **out, struct interner *interner,
+	const struct json_value *object, enum pod_depth depth,
+	struct error *err)
+{
+	return pod_new_by(out, interner, object, depth, (struct behaviours){ 0 },
+		err);
 }
 
 /* The texts that each copy has of its own. */

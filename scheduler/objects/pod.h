@@ -12,6 +12,8 @@
 #include "lib/interner.h"
 #include "scheduler/forecast/announcement.h"
 #include "scheduler/forecast/usage.h"
+#include "scheduler/objects/behaviours.h"
+#include "scheduler/objects/features.h"
 #include "scheduler/objects/host_ports.h"
 #include "scheduler/objects/node_selector.h"
 #include "scheduler/objects/nonzero_requests.h"
@@ -109,6 +111,7 @@ struct pod {
 	char *unsupported;
 
 	/* Only with POD_UNSCHEDULED. */
+	uint8_t features; /* that its node must declare: objects/features.h */
 	struct tolerations tolerations;
 	struct labels node_selector;
 	bool has_required; /* required node affinity, even without terms */
@@ -121,6 +124,12 @@ struct pod {
 must_check int pod_new(struct pod **out, struct interner *interner,
 	const struct json_value *object, enum pod_depth depth,
 	struct error *err);
+
+/* The same as kube-scheduler of some version reads the pod; pod_new() reads it
+ * as the newest does. */
+must_check int pod_new_by(struct pod **out, struct interner *interner,
+	const struct json_value *object, enum pod_depth depth,
+	struct behaviours behaviours, struct error *err);
 void pod_free(struct pod *pod); /* NULL is fine */
 
 /* The pod as it would be with another uid on another node. Never NULL. */

@@ -35,6 +35,7 @@ void resource_entries_add(struct resource_entries *entries,
 	entries->list = xgrow(entries->list, entries->count, &entries->capacity,
 		sizeof(*entries->list));
 	entries->list[entries->count] = *entry;
+	entries->list[entries->count].views = entries->views;
 	entries->list[entries->count++].place = entries->place;
 }
 

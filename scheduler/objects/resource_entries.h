@@ -18,6 +18,17 @@ enum resource_part {
 	PART_OVERHEAD,
 };
 
+/* The sums in which an amount counts; bits. With BEHAVIOUR_RESIZE_BY_SUMS, a
+ * pod that has a node counts as the largest of three sums: of what the spec
+ * wants, of what the kubelet has allocated, and of what the containers have.
+ * Otherwise there is one sum, VIEW_SPEC. */
+enum resource_view {
+	VIEW_SPEC = 1,
+	VIEW_ALLOCATED = 2,
+	VIEW_ACTUATED = 4,
+	VIEWS_ALL = 7,
+};
+
 /* An amount that some part requests. All entries of a pod are sorted by name
  * and then summed name by name, which takes n log n steps for any pod. Names
  * are borrowed. */
@@ -25,6 +36,7 @@ struct resource_entry {
 	const char *name;
 	size_t place; /* of the container in the pod; 0 for other parts */
 	enum resource_part part;
+	unsigned views;	 /* enum resource_view */
 	bool is_default; /* the container does not request the resource */
 	struct quantity amount;
 };
@@ -32,10 +44,11 @@ struct resource_entry {
 struct resource_entries {
 	struct resource_entry *list; /* owned */
 	size_t count, capacity;
-	size_t place; /* of the container that is read */
+	size_t place;	/* of the container that is read */
+	unsigned views; /* of the amounts that are read */
 };
 
-/* Appends a copy of the entry, at the place of the list. */
+/* Appends a copy of the entry, at the place and with the views of the list. */
 void resource_entries_add(struct resource_entries *entries,
 	const struct resource_entry *entry);
 

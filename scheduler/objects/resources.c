@@ -7,7 +7,7 @@
 
 #include "kube/quantity.h"
 #include "lib/memory.h"
-#include "scheduler/objects/container_statuses.h"
+#include "scheduler/objects/pod_source.h"
 #include "scheduler/objects/resource_entries.h"
 
 static bool has_prefix(const char *text, const char *prefix)
@@ -96,163 +96,6 @@ int resources_read(struct resources *out, struct interner *interner,
 	return 0;
 }
 
-/* ---- the parts of a pod ---- */
-
-struct pod_source {
-	const struct json_value *spec;
-	const struct json_value *status; /* NULL: an incoming pod */
-	struct container_statuses statuses;
-	bool is_infeasible; /* the resize to its spec is */
-	bool has_pod_level; /* requests that replace those of containers */
-	struct error *err;
-	int error; /* the first, or 0 */
-};
-
-bool resources_is_sidecar(const struct json_value *container)
-{
-	return strcmp(json_value_text_at(container, "restartPolicy", ""),
-		       "Always") == 0;
-}
-
-static bool is_infeasible(const struct json_value *status)
-{
-	const struct json_value *list = json_value_get(status, "conditions");
-
-	for (const struct json_value *c = json_value_first(list); c != NULL;
-		c = json_value_next(c)) {
-		if (strcmp(json_value_text_at(c, "type", ""),
-			    "PodResizePending") == 0) {
-			return strcmp(json_value_text_at(c, "reason", ""),
-				       "Infeasible") == 0;
-		}
-	}
-	return false;
-}
-
-static void add(struct resource_entries *entries, struct pod_source *source,
-	const struct json_value *list, enum resource_part part)
-{
-	int r = resource_entries_read(entries, list, part,
-		source->error == 0 ? source->err : NULL);
-
-	source->error = source->error < 0 ? source->error : r;
-}
-
-/* Adds the requests of a container or pod. status: what reports the resources
- * that it has, or NULL. */
-static void add_requests(struct resource_entries *entries,
-	struct pod_source *source, const struct json_value *object,
-	const struct json_value *status, enum resource_part part)
-{
-	const struct json_value *reported = json_value_get(status, "resources");
-	bool is_reported = json_value_is_object(reported);
-
-	if (!is_reported || !source->is_infeasible) {
-		add(entries, source,
-			json_value_at(object, "resources/requests"), part);
-	}
-	if (is_reported) {
-		add(entries, source, json_value_get(reported, "requests"),
-			part);
-		add(entries, source,
-			json_value_get(status, "allocatedResources"), part);
-	}
-}
-
-/* The defaults of what the entries from index `first` on lack. */
-static void add_defaults(struct resource_entries *entries, size_t first,
-	enum resource_part part)
-{
-	static const struct {
-		const char *name;
-		struct quantity amount;
-	} defaults[] = {
-		{ "cpu", { .nanos = RESOURCES_DEFAULT_CPU_MILLI * 1000000 } },
-		{ "memory", { .units = RESOURCES_DEFAULT_MEMORY_BYTES } },
-	};
-	size_t end = entries->count;
-
-	for (size_t i = 0; i < count_of(defaults); i++) {
-		size_t at = first;
-
-		while (at < end &&
-			strcmp(entries->list[at].name, defaults[i].name) != 0) {
-			at++;
-		}
-		if (at == end) {
-			resource_entries_add(entries,
-				&(struct resource_entry){
-					.name = defaults[i].name,
-					.part = part,
-					.is_default = true,
-					.amount = defaults[i].amount,
-				});
-		}
-	}
-}
-
-static void add_container(struct resource_entries *entries,
-	struct pod_source *source, const struct json_value *container,
-	enum resource_part part)
-{
-	const struct json_value *status = part == PART_INIT
-		? NULL
-		: container_statuses_find(&source->statuses,
-			  json_value_text_at(container, "name", ""));
-	size_t first = entries->count;
-
-	entries->place++;
-	add_requests(entries, source, container, status, part);
-	add_defaults(entries, first, part);
-}
-
-static bool is_pod_level(const char *name)
-{
-	return strcmp(name, "cpu") == 0 || strcmp(name, "memory") == 0 ||
-		has_prefix(name, HUGEPAGES);
-}
-
-/* Pod-level requests. The API allows cpu, memory and hugepages there. */
-static void add_pod_level(struct resource_entries *entries,
-	struct pod_source *source)
-{
-	size_t first = entries->count;
-	size_t kept = first;
-
-	add_requests(entries, source, source->spec, NULL, PART_POD);
-	for (size_t i = first; i < entries->count; i++) {
-		if (is_pod_level(entries->list[i].name)) {
-			entries->list[kept++] = entries->list[i];
-		}
-	}
-	entries->count = kept;
-	source->has_pod_level = kept > first;
-	if (json_value_is_object(json_value_get(source->status, "resources"))) {
-		add_requests(entries, source, source->spec, source->status,
-			PART_POD_STATUS);
-	}
-}
-
-static void add_pod(struct resource_entries *entries, struct pod_source *source)
-{
-	const struct json_value *v = json_value_first(
-		json_value_get(source->spec, "initContainers"));
-
-	for (; v != NULL; v = json_value_next(v)) {
-		add_container(entries, source, v,
-			resources_is_sidecar(v) ? PART_SIDECAR : PART_INIT);
-	}
-	v = json_value_first(json_value_get(source->spec, "containers"));
-	for (; v != NULL; v = json_value_next(v)) {
-		add_container(entries, source, v, PART_CONTAINER);
-	}
-	entries->place++;
-	add_pod_level(entries, source);
-	entries->place++;
-	add(entries, source, json_value_get(source->spec, "overhead"),
-		PART_OVERHEAD);
-}
-
 /* ---- the sum of one resource ---- */
 
 struct sum {
@@ -266,6 +109,7 @@ struct terms {
 	bool has_defaults;  /* of containers */
 	bool has_pod_level; /* requests in place of the containers' */
 	bool has_status;    /* the pod's, in place of its spec */
+	unsigned view;	    /* of the entries that count */
 };
 
 static void add_to_sum(struct sum *sum, enum resource_part part,
@@ -316,7 +160,8 @@ static void add_largest(struct sum *sum, const struct resource_entry *list,
 	bool is_known = false;
 
 	for (size_t i = 0; i < count; i++) {
-		if (terms->has_defaults || !list[i].is_default) {
+		if ((list[i].views & terms->view) != 0 &&
+			(terms->has_defaults || !list[i].is_default)) {
 			amount = quantity_larger(amount, list[i].amount);
 			is_known = true;
 		}
@@ -326,8 +171,8 @@ static void add_largest(struct sum *sum, const struct resource_entry *list,
 	}
 }
 
-/* Sums the entries of one name. */
-static struct quantity sum_entries(const struct resource_entry *list,
+/* Sums the entries of one name in one view. */
+static struct quantity sum_view(const struct resource_entry *list,
 	size_t count, const struct terms *terms)
 {
 	struct sum sum = { 0 };
@@ -345,10 +190,28 @@ static struct quantity sum_entries(const struct resource_entry *list,
 	return total_of(&sum, terms);
 }
 
-static bool has_request(const struct resource_entry *list, size_t count)
+/* The largest of the sums that count. */
+static struct quantity sum_entries(const struct resource_entry *list,
+	size_t count, struct terms terms, unsigned counted)
+{
+	struct quantity largest = { 0 };
+
+	for (unsigned view = VIEW_SPEC; view <= VIEW_ACTUATED; view *= 2) {
+		terms.view = counted & view;
+		if (terms.view != 0) {
+			largest = quantity_larger(largest,
+				sum_view(list, count, &terms));
+		}
+	}
+	return largest;
+}
+
+static bool has_request(const struct resource_entry *list, size_t count,
+	unsigned counted)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (!list[i].is_default && list[i].part != PART_POD_STATUS) {
+		if ((list[i].views & counted) != 0 && !list[i].is_default &&
+			list[i].part != PART_POD_STATUS) {
 			return true;
 		}
 	}
@@ -362,18 +225,20 @@ static void set_sum(struct resources *out, struct interner *interner,
 	bool is_placed = source->status != NULL;
 	struct terms terms = {
 		.has_pod_level = true,
-		.has_status = json_value_is_object(
-			json_value_get(source->status, "resources")),
+		.has_status = !source->has_views &&
+			json_value_is_object(
+				json_value_get(source->status, "resources")),
 	};
 	struct quantity nonzero;
 
-	set_amount(out, interner, list->name, sum_entries(list, count, &terms));
+	set_amount(out, interner, list->name,
+		sum_entries(list, count, terms, source->counted));
 	/* Upstream has no defaults beside the pod-level requests of a placed
 	 * pod, and LeastAllocated overlooks those of an incoming pod. */
 	terms.has_pod_level = is_placed;
 	terms.has_defaults = !is_placed || !source->has_pod_level ||
-		!has_request(list, count);
-	nonzero = sum_entries(list, count, &terms);
+		!has_request(list, count, source->counted);
+	nonzero = sum_entries(list, count, terms, source->counted);
 	if (strcmp(list->name, "cpu") == 0) {
 		out->nonzero_milli = quantity_milli(nonzero);
 	} else if (strcmp(list->name, "memory") == 0) {
@@ -383,20 +248,14 @@ static void set_sum(struct resources *out, struct interner *interner,
 
 int resources_read_requests(struct resources *out, struct interner *interner,
 	const struct json_value *spec, const struct json_value *status,
-	struct error *err)
+	struct behaviours behaviours, struct error *err)
 {
-	struct pod_source source = {
-		.spec = spec,
-		.status = status,
-		.is_infeasible = is_infeasible(status),
-		.err = err,
-	};
-	struct resource_entries entries = { 0 };
+	struct pod_source source =
+		pod_source_of(spec, status, behaviours, err);
+	struct resource_entries entries = { .views = VIEW_SPEC };
 	size_t end;
 
-	container_statuses_read(&source.statuses, status);
-	add_pod(&entries, &source);
-	container_statuses_fini(&source.statuses);
+	pod_source_read(&entries, &source);
 	*out = (struct resources){
 		.scalars = xcalloc(entries.count + 1, sizeof(*out->scalars)),
 	};

@@ -9,6 +9,7 @@
 #include "kube/json_value.h"
 #include "lib/error.h"
 #include "lib/interner.h"
+#include "scheduler/objects/behaviours.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,7 +17,7 @@
 
 /* The scalar resources of a pod to schedule: each has a bit in the reasons of
  * filter/filter.h. A pod that has a node may request more. */
-enum { RESOURCES_POD_MAX = 32 };
+enum { RESOURCES_POD_MAX = 28 };
 
 /* kube-scheduler's GetNonzeroRequests: a container without a cpu or memory
  * request is scored as if it requested these. An explicit 0 stays 0. */
@@ -50,21 +51,20 @@ must_check int resources_read(struct resources *out, struct interner *interner,
  * with cpu, memory and hugepages replaced by pod-level requests where set, plus
  * overhead.
  *
- * status: of a bound pod; NULL for an incoming pod. If the status of the pod or
- * of a container has `resources`, the largest of spec, resources and
- * allocatedResources counts. While a resize is Infeasible, the spec does not
+ * status: of a bound pod; NULL for an incoming pod. It says what a resize in
+ * place has done so far: see objects/resource_entries.h. Before 1.37, the
+ * largest of spec, resources and allocatedResources of each container counts if
+ * its status has `resources`. While a resize is Infeasible, the spec does not
  * count.
  *
  * -EBADMSG: not quantities. Fills out even then, with the amounts that can be
  * read, because the pod has them on its node. */
 must_check int resources_read_requests(struct resources *out,
 	struct interner *interner, const struct json_value *spec,
-	const struct json_value *status, struct error *err);
+	const struct json_value *status, struct behaviours behaviours,
+	struct error *err);
 
 /* The size of the pages of "hugepages-2Mi"; 0: not the name of huge pages. */
 uint64_t resources_page_bytes(const char *name);
-
-/* An init container with restartPolicy Always. */
-bool resources_is_sidecar(const struct json_value *container);
 
 void resources_fini(struct resources *resources, struct interner *interner);

@@ -45,6 +45,48 @@ int recorded_state_list(const struct json_value **out,
 	return json_fields_optional_list(out, input, key, SIZE_MAX, err);
 }
 
+/* ---- the version of Kubernetes ---- */
+
+static int read_overrides(struct behaviour_overrides *out,
+	const struct json_value *input, struct error *err)
+{
+	const struct json_value *list = NULL;
+	int r = json_fields_optional_list(&list, input, "kubernetes_behaviours",
+		SIZE_MAX, err);
+
+	for (const struct json_value *v = json_value_first(list);
+		v != NULL && r == 0; v = json_value_next(v)) {
+		const char *text = json_value_text(v);
+
+		r = behaviours_override(out, text != NULL ? text : "", err);
+	}
+	return r < 0 ? error_wrap(err, r, "'kubernetes_behaviours'") : 0;
+}
+
+/* Without a version, the newest that is known. */
+static int read_behaviours(struct recorded_state *state,
+	const struct json_value *input, struct error *err)
+{
+	const struct json_value *version =
+		json_value_get(input, "kubernetes_version");
+	struct behaviour_overrides overrides = { 0 };
+	int minor = BEHAVIOURS_NEWEST;
+	int r = 0;
+
+	if (version != NULL && json_value_text(version) == NULL) {
+		r = error_set(err, -EBADMSG, "it is not a string");
+	} else if (version != NULL) {
+		r = behaviours_read_version(&minor, json_value_text(version),
+			err);
+	}
+	if (r < 0) {
+		return error_wrap(err, r, "'kubernetes_version'");
+	}
+	r = read_overrides(&overrides, input, err);
+	state->cluster.behaviours = behaviours_of(minor, &overrides);
+	return r;
+}
+
 /* ---- load and time ---- */
 
 static int read_load(struct recorded_state *state,
@@ -181,7 +223,8 @@ static int read_one(struct pod **out, struct recorded_state *state,
 	struct error *err)
 {
 	struct pod *pod;
-	int r = pod_new(&pod, state->interner, object, depth, err);
+	int r = pod_new_by(&pod, state->interner, object, depth,
+		state->cluster.behaviours, err);
 
 	if (r < 0) {
 		return r;
@@ -281,6 +324,7 @@ int recorded_state_read(struct recorded_state *state,
 {
 	static int (*const parts[])(struct recorded_state *,
 		const struct json_value *, struct error *) = {
+		read_behaviours,
 		read_load,
 		read_now,
 		read_objects,

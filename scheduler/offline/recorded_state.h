@@ -1,7 +1,8 @@
 /* The state of a cluster, as `score --in` and `plan --in` read it from a file.
  *
- * docs/plan.md shows how to record it. A list of objects may be an array, or a
- * List as `kubectl get -o json` prints it. Pure. */
+ * docs/plan.md shows how to record it. "kubernetes_version" chooses among
+ * kube-scheduler's behaviours (objects/behaviours.h). A list of objects may be
+ * an array, or a List as `kubectl get -o json` prints it. Pure. */
 #pragma once
 
 #include "kube/json_value.h"

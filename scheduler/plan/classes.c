@@ -93,6 +93,7 @@ static bool are_equal(const struct pod *a, const struct pod *b)
 			a->unsupported == NULL && b->unsupported == NULL &&
 			a->priority == b->priority &&
 			a->requests_kvm == b->requests_kvm &&
+			a->features == b->features &&
 			have_equal_requests(&a->requests, &b->requests) &&
 			a->node_selector.count == b->node_selector.count &&
 			labels_include(&a->node_selector, &b->node_selector) &&

@@ -28,23 +28,23 @@ enum {
 #define SEARCH_LOAD (UINT64_C(1) << 62)
 
 /* Reasons that do not end when VMs leave the node. */
+#define SEARCH_BIT(reason) (UINT64_C(1) << (reason))
 #define SEARCH_HOPELESS                                                        \
-	((UINT64_C(1) << (REASON_REFUSED)) |                                   \
-		(UINT64_C(1) << (REASON_PINNED)) |                             \
-		(UINT64_C(1) << (REASON_UNSCHEDULABLE)) |                      \
-		(UINT64_C(1) << (REASON_NODE_NAME)) |                          \
-		(UINT64_C(1) << (REASON_TAINT)) |                              \
-		(UINT64_C(1) << (REASON_AFFINITY)) |                           \
-		(UINT64_C(1) << (REASON_SPREAD_LABEL)) |                       \
-		(UINT64_C(1) << (REASON_VOLUMES + VOLUMES_AFFINITY)) |         \
-		(UINT64_C(1) << (REASON_VOLUMES + VOLUMES_NONE)) |             \
-		(UINT64_C(1) << (REASON_VOLUMES + VOLUMES_SPACE)) |            \
-		(UINT64_C(1) << (REASON_VOLUMES + VOLUMES_MISSING)) |          \
-		(UINT64_C(1) << (REASON_VOLUMES + VOLUMES_ZONE)) |             \
-		(UINT64_C(1) << (REASON_KVM_MISSING)) |                        \
-		(UINT64_C(1) << (REASON_KVM_API_MISMATCH)) |                   \
-		(UINT64_C(1) << (REASON_KVM_CREATE_FAILED)) |                  \
-		(UINT64_C(1) << (REASON_KVM_RUN_FAILED)) | SEARCH_EXCLUDED)
+	(SEARCH_BIT(REASON_REFUSED) | SEARCH_BIT(REASON_PINNED) |              \
+		SEARCH_BIT(REASON_UNSCHEDULABLE) |                             \
+		SEARCH_BIT(REASON_NODE_NAME) | SEARCH_BIT(REASON_TAINT) |      \
+		SEARCH_BIT(REASON_AFFINITY) | SEARCH_BIT(REASON_FEATURES) |    \
+		SEARCH_BIT(REASON_SPREAD_LABEL) |                              \
+		SEARCH_BIT(REASON_VOLUMES + VOLUMES_DRIVER) |                  \
+		SEARCH_BIT(REASON_VOLUMES + VOLUMES_AFFINITY) |                \
+		SEARCH_BIT(REASON_VOLUMES + VOLUMES_NONE) |                    \
+		SEARCH_BIT(REASON_VOLUMES + VOLUMES_SPACE) |                   \
+		SEARCH_BIT(REASON_VOLUMES + VOLUMES_MISSING) |                 \
+		SEARCH_BIT(REASON_VOLUMES + VOLUMES_ZONE) |                    \
+		SEARCH_BIT(REASON_KVM_MISSING) |                               \
+		SEARCH_BIT(REASON_KVM_API_MISMATCH) |                          \
+		SEARCH_BIT(REASON_KVM_CREATE_FAILED) |                         \
+		SEARCH_BIT(REASON_KVM_RUN_FAILED) | SEARCH_EXCLUDED)
 
 enum want_kind {
 	WANT_MOVE,

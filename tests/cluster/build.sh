@@ -1,6 +1,7 @@
 #!/bin/sh
 # Builds kubecluster, the real Kubernetes control plane that the tests run
-# against, or another program of this module. With go-1.30.mod: Kubernetes 1.30.
+# against, or another program of this module. With go-1.30.mod or go-1.36.mod: of
+# that version of Kubernetes.
 # usage: tests/cluster/build.sh OUTPUT [PACKAGE [MODFILE]]
 #
 # The first build compiles all of Kubernetes, 2,700 packages (less than 4 minutes

@@ -107,8 +107,12 @@ func (c *cluster) schedulerComponent() component {
 	args := append(c.servingArgs(schedulerName), c.clientArgs(schedulerName)...)
 	args = append(args, "--config="+c.schedulerConfigFile())
 	health := "/readyz"
-	if version.Get().Minor == "30" {
+	switch version.Get().Minor {
+	case "30":
 		health = "/healthz" // the other came with 1.31
+	case "37":
+		// 1.37.2 crashes over a CSIStorageCapacity without capacity.
+		args = append(args, "--feature-gates=StorageCapacityScoring=false")
 	}
 	return component{name: schedulerName, args: args, health: c.url(schedulerName, health)}
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/component-base/version"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	_ "k8s.io/kubernetes/pkg/apis/core/install"
 	_ "k8s.io/kubernetes/pkg/apis/storage/install"
@@ -38,8 +39,10 @@ type edge struct {
 	Delta    int64  `json:"delta"`
 }
 
-// given is a case. Objects hold the rest of the cluster, by kind.
+// given is a case. Objects hold the rest of the cluster, by kind; Version is that
+// of the filters.
 type given struct {
+	Version string           `json:"kubernetes_version"`
 	Pod     *v1.Pod          `json:"pod"`
 	Nodes   []*v1.Node       `json:"nodes"`
 	Pods    []*v1.Pod        `json:"pods"`
@@ -76,6 +79,7 @@ func strictly(data []byte, into any) error {
 
 func readCase(line []byte) (*given, error) {
 	var raw struct {
+		Version string            `json:"kubernetes_version"` // of an answer
 		Pod     *v1.Pod           `json:"pod"`
 		Nodes   []*v1.Node        `json:"nodes"`
 		Pods    []*v1.Pod         `json:"pods"`
@@ -86,7 +90,7 @@ func readCase(line []byte) (*given, error) {
 		return nil, err
 	}
 	// Printed as empty lists where they are missing.
-	g := &given{raw.Pod, append([]*v1.Node{}, raw.Nodes...),
+	g := &given{version.Get().GitVersion, raw.Pod, append([]*v1.Node{}, raw.Nodes...),
 		append([]*v1.Pod{}, raw.Pods...), []runtime.Object{}, raw.Edges}
 	for _, text := range raw.Objects {
 		var named metav1.TypeMeta

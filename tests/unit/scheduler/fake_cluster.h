@@ -18,6 +18,20 @@ static inline void answer_last(int status, const char *body)
 	on_done(owner, &answer);
 }
 
+/* Answers the last request for the API server's version. */
+static inline void answer_version(int status, const char *git_version)
+{
+	scoped_free char *body =
+		xasprintf("{\"major\":\"1\",\"gitVersion\":\"%s\"}",
+			git_version);
+
+	world.version.on_done(world.version.owner,
+		&(struct http_response){ .status = status,
+			.body = body,
+			.len = strlen(body),
+			.error = status < 300 ? "" : "no" });
+}
+
 /* Answers all open requests with success. */
 static inline void answer_all(void)
 {

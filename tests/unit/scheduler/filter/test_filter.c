@@ -48,7 +48,7 @@ static const struct {
 		"," ROOM "}",
 		"" },
 	{ "{'nodeName':'m'}", "{'metadata':{'name':'n'}," ROOM "}",
-		"node(s) didn't match the requested node name" },
+		"node(s) didn't satisfy plugin(s) [NodeName]" },
 	{ "{'nodeName':'n'}", "{'metadata':{'name':'n'}," ROOM "}", "" },
 	{ "{'nodeSelector':{'a':'b'}}",
 		"{'metadata':{'name':'n'},'spec':{" BAD_TAINT "}," ROOM "}",
@@ -85,7 +85,8 @@ static const struct {
 	  "IgnoredDuringExecution':{'nodeSelectorTerms':[{'matchFields':[{"
 	  "'key':'metadata.name','operator':'In','values':['o']}]}]}}}}",
 		"{'metadata':{'name':'n'}," ROOM "}",
-		"node(s) didn't satisfy plugin(s) [NodeAffinity]" },
+		"node(s) didn't satisfy plugin(s) [NodeAffinity NodeName] "
+		"simultaneously" },
 	{ "{'affinity':{'nodeAffinity':{'requiredDuringScheduling"
 	  "IgnoredDuringExecution':{'nodeSelectorTerms':[{'matchFields':[{"
 	  "'key':'metadata.name','operator':'In','values':['n']}]}]}}}}",

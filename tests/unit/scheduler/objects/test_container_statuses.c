@@ -11,7 +11,7 @@ static int order_of(const struct container_statuses *statuses, const char *name)
 	return (int)number;
 }
 
-static void the_last_status_of_a_name_counts(void **state)
+static void the_last_status_of_a_name_counts_and_since_1_37_the_first(void **state)
 {
 	struct json_value *status = given_json(
 		"{'containerStatuses':[{'name':'b','n':1},{'name':'a','n':2},"
@@ -21,13 +21,21 @@ static void the_last_status_of_a_name_counts(void **state)
 	struct container_statuses statuses;
 
 	(void)state;
-	container_statuses_read(&statuses, status);
+	container_statuses_read(&statuses, status, false);
 	assert_int_equal(statuses.count, 4);
 	assert_int_equal(order_of(&statuses, "a"), 5);
 	assert_int_equal(order_of(&statuses, "b"), 3);
 	assert_int_equal(order_of(&statuses, "c"), 6);
 	assert_int_equal(order_of(&statuses, "d"), 7);
 	assert_null(container_statuses_find(&statuses, "e"));
+	container_statuses_fini(&statuses);
+
+	container_statuses_read(&statuses, status, true);
+	assert_int_equal(statuses.count, 4);
+	assert_int_equal(order_of(&statuses, "a"), 2);
+	assert_int_equal(order_of(&statuses, "b"), 1);
+	assert_int_equal(order_of(&statuses, "c"), 4);
+	assert_int_equal(order_of(&statuses, "d"), 7);
 	container_statuses_fini(&statuses);
 	json_value_free(status);
 }
@@ -37,7 +45,7 @@ static void without_statuses_none_is_found(void **state)
 	struct container_statuses statuses;
 
 	(void)state;
-	container_statuses_read(&statuses, NULL);
+	container_statuses_read(&statuses, NULL, true);
 	assert_int_equal(statuses.count, 0);
 	assert_null(container_statuses_find(&statuses, "a"));
 	container_statuses_fini(&statuses);
@@ -46,7 +54,7 @@ static void without_statuses_none_is_found(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_last_status_of_a_name_counts),
+		cmocka_unit_test(the_last_status_of_a_name_counts_and_since_1_37_the_first),
 		cmocka_unit_test(without_statuses_none_is_found),
 	};
 

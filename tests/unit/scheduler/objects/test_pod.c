@@ -370,7 +370,7 @@ static void refuses_to_place_a_pod_with_33_kinds_of_devices(void **state)
 	buffer_text(&text, "}}}]}");
 	pod = given_spec(interner, text.data);
 	assert_string_equal(pod->unsupported,
-		"pod has more than 32 kinds of extended resources and huge "
+		"pod has more than 28 kinds of extended resources and huge "
 		"pages, which plimsoll-scheduler does not support");
 	pod_free(pod);
 	interner_free(interner);

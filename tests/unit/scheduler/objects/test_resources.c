@@ -1,8 +1,11 @@
 #include "scheduler/objects/resources.h"
 
 #include <errno.h>
+#include <inttypes.h>
 
 #include "tests/unit/scheduler/given.h"
+
+static const struct behaviours newest = { 0 };
 
 static int64_t other(const struct resources *r, struct interner *interner,
 	const char *name)
@@ -66,7 +69,8 @@ static void sums_requests_by_the_sidecar_formula(void **state)
 		struct resources r;
 
 		assert_int_equal(
-			resources_read_requests(&r, interner, spec, NULL, NULL),
+			resources_read_requests(&r, interner, spec, NULL,
+				newest, NULL),
 			0);
 		given_check(r.cpu_milli == formulas[i].cpu_milli &&
 				r.memory_bytes == formulas[i].memory_bytes,
@@ -103,7 +107,8 @@ static void counts_the_resources_that_upstream_counts(void **state)
 		struct resources r;
 
 		assert_int_equal(
-			resources_read_requests(&r, interner, spec, NULL, NULL),
+			resources_read_requests(&r, interner, spec, NULL,
+				newest, NULL),
 			0);
 		assert_int_equal(other(&r, interner, cases[i].name),
 			cases[i].is_counted ? 3 : 0);
@@ -171,7 +176,8 @@ static void counts_any_number_of_resources(void **state)
 	buffer_text(&text, "}}}]}");
 	spec = given_json(text.data);
 	assert_int_equal(
-		resources_read_requests(&r, interner, spec, NULL, NULL), 0);
+		resources_read_requests(&r, interner, spec, NULL,
+				newest, NULL), 0);
 	assert_int_equal(r.scalar_count, 20000);
 	assert_int_equal(other(&r, interner, "x.y/19999"), 1);
 	resources_fini(&r, interner);
@@ -191,7 +197,8 @@ static void counts_what_can_be_read(void **state)
 
 	(void)state;
 	assert_int_equal(
-		resources_read_requests(&r, interner, spec, NULL, &err),
+		resources_read_requests(&r, interner, spec, NULL, newest,
+			&err),
 		-EBADMSG);
 	assert_string_equal(err.text,
 		"resource 'cpu': 'x' is not a quantity such as 200m or 4Gi");
@@ -204,79 +211,116 @@ static void counts_what_can_be_read(void **state)
 
 #define GIVEN(kind, more) "'" kind "':[{'name':'c'," more "}]"
 #define C(more) "{'name':'c'," more "}"
+#define INFEASIBLE                                                             \
+	",'conditions':[{'type':'PodResizePending','status':'False',"          \
+	"'reason':'Infeasible'}]"
 
-/* Bound pods with in-place resize, from PodRequests() with
- * UseStatusResources. */
+/* Bound pods with in-place resize, from PodRequests() with UseStatusResources,
+ * of 1.36 and then of 1.37. */
+struct amounts {
+	int64_t cpu_milli, memory_bytes;
+};
+
 static const struct {
 	const char *spec, *status;
-	int64_t cpu_milli, memory_bytes;
+	struct amounts before, since;
 } resized[] = {
 	{ "{'containers':[" C(REQUEST("1", "10")) "]}",
-		"{" GIVEN("containerStatuses", REQUEST("2", "5")) "}", 2000,
-		10 },
+		"{" GIVEN("containerStatuses", REQUEST("2", "5")) "}",
+		{ 2000, 10 }, { 2000, 10 } },
 	{ "{'containers':[" C(REQUEST("1", "10")) "]}",
 		"{" GIVEN("containerStatuses",
 			REQUEST("2",
 				"5") ",'allocatedResources':{'cpu':'3'}") "}",
-		3000, 10 },
-	/* allocatedResources counts only together with resources. */
+		{ 3000, 10 }, { 3000, 10 } },
+	/* The maximum of sums, not the sum of maxima. */
+	{ "{'containers':[{'name':'a'," REQUEST("1",
+		  "10") "},{'name':'b'," REQUEST("2", "20") "}]}",
+		"{'containerStatuses':[{'name':'a'," REQUEST("2",
+			"10") "},{'name':'b'," REQUEST("1", "20") "}]}",
+		{ 4000, 30 }, { 3000, 30 } },
+	/* Until 1.36, allocatedResources counts only beside resources. */
 	{ "{'containers':[" C(REQUEST("1", "10")) "]}",
 		"{" GIVEN("containerStatuses",
 			"'allocatedResources':{'cpu':'3'}") "}",
-		1000, 10 },
-	{ "{'containers':[" C(REQUEST("4", "10")) "]}",
+		{ 1000, 10 }, { 3000, 10 } },
+	/* Since 1.37, resources without requests are those allocated. */
+	{ "{'containers':[" C(REQUEST("1", "10")) "]}",
 		"{" GIVEN("containerStatuses",
-			REQUEST("2",
-				"5")) ",'conditions':[{'type':'"
-				      "PodResizePending'"
-				      ",'status':'False','reason':'Infeasible'"
-				      "}]}",
-		2000, 5 },
+			"'resources':{},'allocatedResources':{'cpu':'3'}") "}",
+		{ 3000, 10 }, { 3000, 10 } },
+	{ "{'containers':[" C(REQUEST("4", "10")) "]}",
+		"{" GIVEN("containerStatuses", REQUEST("2", "5")) INFEASIBLE
+		"}",
+		{ 2000, 5 }, { 2000, 5 } },
+	/* A container without a status counts with its spec until 1.36. */
+	{ "{'containers':[" C(REQUEST("4", "10")) "]}", "{'x':1" INFEASIBLE "}",
+		{ 4000, 10 }, { 0, 0 } },
 	{ "{'containers':[" C(REQUEST("4", "10")) "]}",
 		"{" GIVEN("containerStatuses",
 			REQUEST("2", "5")) ",'conditions':[{'type':'"
 					   "PodResizePending'"
 					   ",'reason':'Deferred'}]}",
-		4000, 10 },
-	/* Only sidecars of the init containers. */
+		{ 4000, 10 }, { 4000, 10 } },
+	/* Until 1.36, only sidecars of the init containers. */
 	{ "{'initContainers':[" C(SIDECAR REQUEST("1", "1")) "]}",
-		"{" GIVEN("initContainerStatuses", REQUEST("2", "2")) "}", 2000,
-		2 },
+		"{" GIVEN("initContainerStatuses", REQUEST("2", "2")) "}",
+		{ 2000, 2 }, { 2000, 2 } },
 	{ "{'initContainers':[" C(REQUEST("1", "1")) "]}",
-		"{" GIVEN("initContainerStatuses", REQUEST("2", "2")) "}", 1000,
-		1 },
+		"{" GIVEN("initContainerStatuses", REQUEST("2", "2")) "}",
+		{ 1000, 1 }, { 2000, 2 } },
 	/* Pod-level resources. */
 	{ "{'resources':{'requests':{'cpu':'1'}},'containers':[" C(
 		  REQUEST("9", "9")) "]}",
 		"{'resources':{'requests':{'cpu':'2','memory':'99'}},"
 		"'allocatedResources':{'cpu':'3'}}",
-		3000, 9 },
+		{ 3000, 9 }, { 3000, 99 } },
 	{ "{'resources':{'requests':{'cpu':'4'}},'containers':[" C(
 		  REQUEST("9", "9")) "]}",
-		"{'resources':{'requests':{'cpu':'2'}},'conditions':[{"
-		"'type':'PodResizePending','reason':'Infeasible'}]}",
-		2000, 9 },
+		"{'resources':{'requests':{'cpu':'2'}}" INFEASIBLE "}",
+		{ 2000, 9 }, { 2000, 0 } },
+	{ "{'resources':{'requests':{'cpu':'4'}},'containers':[" C(
+		  REQUEST("9", "9")) "]}",
+		"{'resources':{'requests':{'memory':'2'}}" INFEASIBLE "}",
+		{ 0, 9 }, { 0, 2 } },
+	/* Since 1.37 the sums in the pod's status stand for its containers'. */
+	{ "{'containers':[" C(REQUEST("1", "1")) "]}",
+		"{'resources':{'requests':{'cpu':'2'}},'allocatedResources':{"
+		"'memory':'3'}," GIVEN("containerStatuses",
+			REQUEST("7", "7")) "}",
+		{ 7000, 7 }, { 2000, 3 } },
 };
+
+static void check_resized(size_t i, int minor, struct amounts expected)
+{
+	const struct behaviours behaviours =
+		behaviours_of(minor, &(struct behaviour_overrides){ 0 });
+	struct interner *interner = interner_new();
+	struct json_value *spec = given_json(resized[i].spec);
+	struct json_value *status = given_json(resized[i].status);
+	struct resources r;
+
+	assert_int_equal(resources_read_requests(&r, interner, spec, status,
+				 behaviours, NULL),
+		0);
+	if (r.cpu_milli != expected.cpu_milli ||
+		r.memory_bytes != expected.memory_bytes) {
+		fail_msg("1.%d, %s %s: %" PRId64 " %" PRId64, minor,
+			resized[i].spec, resized[i].status, r.cpu_milli,
+			r.memory_bytes);
+	}
+	resources_fini(&r, interner);
+	json_value_free(spec);
+	json_value_free(status);
+	interner_free(interner);
+}
 
 static void a_bound_pod_counts_its_allocated_resources(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < count_of(resized); i++) {
-		struct interner *interner = interner_new();
-		struct json_value *spec = given_json(resized[i].spec);
-		struct json_value *status = given_json(resized[i].status);
-		struct resources r;
-
-		assert_int_equal(resources_read_requests(&r, interner, spec,
-					 status, NULL),
-			0);
-		given_check(r.cpu_milli == resized[i].cpu_milli &&
-				r.memory_bytes == resized[i].memory_bytes,
-			resized[i].status);
-		resources_fini(&r, interner);
-		json_value_free(spec);
-		json_value_free(status);
-		interner_free(interner);
+		check_resized(i, 36, resized[i].before);
+		check_resized(i, 37, resized[i].since);
 	}
 }
 
@@ -292,10 +336,6 @@ static const struct {
 	{ "{'containers':[" C(REQUEST("1", "10")) "]}",
 		"{" GIVEN("containerStatuses", REQUEST("2", "5")) "}", 2000,
 		10 },
-	/* The status reports a request that the spec lacks. */
-	{ "{'containers':[{'name':'c'}]}",
-		"{" GIVEN("containerStatuses", REQUEST("2", "5")) "}", 2000,
-		5 },
 	/* An infeasible resize leaves a container without requests. */
 	{ "{'containers':[" C(REQUEST("4", "10")) "]}",
 		"{" GIVEN("containerStatuses",
@@ -318,26 +358,52 @@ static const struct {
 		"{}", 2000, 1 },
 };
 
+static void check_scored(const char *spec_text, const char *status_text,
+	int minor, struct amounts expected)
+{
+	const struct behaviours behaviours =
+		behaviours_of(minor, &(struct behaviour_overrides){ 0 });
+	struct interner *interner = interner_new();
+	struct json_value *spec = given_json(spec_text);
+	struct json_value *status = given_json(status_text);
+	struct resources r;
+
+	assert_int_equal(resources_read_requests(&r, interner, spec, status,
+				 behaviours, NULL),
+		0);
+	given_check(r.nonzero_milli == expected.cpu_milli &&
+			r.nonzero_bytes == expected.memory_bytes,
+		spec_text);
+	resources_fini(&r, interner);
+	json_value_free(spec);
+	json_value_free(status);
+	interner_free(interner);
+}
+
 static void scores_a_resized_pod_by_its_status(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < count_of(scored); i++) {
-		struct interner *interner = interner_new();
-		struct json_value *spec = given_json(scored[i].spec);
-		struct json_value *status = given_json(scored[i].status);
-		struct resources r;
-
-		assert_int_equal(resources_read_requests(&r, interner, spec,
-					 status, NULL),
-			0);
-		given_check(r.nonzero_milli == scored[i].cpu_milli &&
-				r.nonzero_bytes == scored[i].memory_bytes,
-			scored[i].spec);
-		resources_fini(&r, interner);
-		json_value_free(spec);
-		json_value_free(status);
-		interner_free(interner);
+		for (int minor = 36; minor <= 37; minor++) {
+			check_scored(scored[i].spec, scored[i].status, minor,
+				(struct amounts){ scored[i].cpu_milli,
+					scored[i].memory_bytes });
+		}
 	}
+}
+
+/* The status reports a request that the spec lacks. */
+static void since_1_37_the_default_of_the_spec_counts_beside_the_status(
+	void **state)
+{
+	static const char spec[] = "{'containers':[{'name':'c'}]}";
+	static const char status[] =
+		"{" GIVEN("containerStatuses", REQUEST("2", "5")) "}";
+
+	(void)state;
+	check_scored(spec, status, 36, (struct amounts){ 2000, 5 });
+	check_scored(spec, status, 37,
+		(struct amounts){ 2000, INT64_C(200) << 20 });
 }
 
 int main(void)
@@ -351,6 +417,8 @@ int main(void)
 		cmocka_unit_test(counts_any_number_of_resources),
 		cmocka_unit_test(counts_what_can_be_read),
 		cmocka_unit_test(scores_a_resized_pod_by_its_status),
+		cmocka_unit_test(
+			since_1_37_the_default_of_the_spec_counts_beside_the_status),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
