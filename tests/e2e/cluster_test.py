@@ -84,8 +84,8 @@ class WholeClusterTest(unittest.TestCase):
 
     def test_says_its_version(self):
         versions = json.loads(self.cluster.kubectl("version", "-o", "json"))
-        self.assertEqual(versions["serverVersion"]["gitVersion"], "v1.36.3")
-        self.assertEqual(versions["clientVersion"]["gitVersion"], "v1.36.3")
+        self.assertEqual(versions["serverVersion"]["gitVersion"], "v1.37.2")
+        self.assertEqual(versions["clientVersion"]["gitVersion"], "v1.37.2")
 
     def test_a_new_node_becomes_ready_and_keeps_its_size(self):
         self.cluster.create_node("fresh")

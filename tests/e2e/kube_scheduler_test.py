@@ -4,8 +4,9 @@ reasons for a pod that fits nowhere are those of plimsoll's filters.
 
 plimsoll judges the objects that the API server returns. Some cases are left
 out: those that need more of a cluster (overhead needs a RuntimeClass,
-nominations other schedulers, an ephemeral claim its controller), and those with
-claims that a controller would have to bind first."""
+nominations other schedulers, an ephemeral claim its controller, user namespaces
+on the host's network a feature gate), those with claims that a controller would
+have to bind first, and pods that name their node, which no scheduler sees."""
 import collections
 import http.client
 import json
@@ -77,6 +78,8 @@ def fitted(one, answer):
     pods = [one["pod"], *one["pods"]]
     if any("overhead" in p["spec"] or "priority" in p["spec"] for p in pods):
         return None
+    if {"nodeName", "hostUsers"} & one["pod"]["spec"].keys():
+        return None
     if any(v.get("ephemeral") for v in one["pod"]["spec"].get("volumes", [])):
         return None
     # The driver has applied the edges.
@@ -90,6 +93,7 @@ class KubeScheduler(unittest.TestCase):
         cls.addClassCleanup(cls.cluster.close)
         cls.cluster.await_ready()
         cls.kube = KeptKube(cls.cluster.kubeconfig())
+        cls.version = cls.kube.get("/version")["gitVersion"]
         for name in (*NAMESPACES, "k"):
             cls.kube.create({"kind": "Namespace", "metadata": {"name": name}})
             cls.kube.request(
@@ -143,7 +147,7 @@ class KubeScheduler(unittest.TestCase):
 
     def state(self):
         """All objects, as `score --in` takes them."""
-        made = {"objects": [
+        made = {"kubernetes_version": self.version, "objects": [
             {**n, "kind": "Namespace"}
             for n in self.kube.get("/api/v1/namespaces")["items"]]}
         for kind in PLACED:

@@ -4,15 +4,15 @@ case(seed, number) is always the same one. Every case has a few themes, so that
 the filters that come first do not hide the later ones, and few names, so that
 what is picked meets: a label, a zone, a claim is rarely alone."""
 from parity_storage import Storage
-from parity_words import (GONE, HOST, HUGE, KEYS, KVM, NAMESPACES, PREFERRED,
+from parity_words import (FEATURES, GONE, HOST, HUGE, KEYS, KVM, NAMESPACES, PREFERRED,
                           REQUIRED, TOPOLOGIES, VALUES, ZONE, Dice)
 
 THEMES = ("resources", "edges", "ports", "taints", "nodes", "between", "spread",
-          "storage", "provision", "disks", "nominated")
+          "storage", "provision", "disks", "nominated", "features", "named")
 # Each alone in a share of the cases, what it may be seen with in the others.
 # These weights, and the shares below, are such that each wrong rule of
 # parity_rules.py is seen in ten cases of 2,000 and more, whatever the seed.
-WEIGHTS = (2, 3, 4, 4, 4, 7, 7, 9, 5, 3, 2)
+WEIGHTS = (2, 3, 4, 4, 4, 7, 7, 9, 5, 3, 2, 2, 2)
 # Those that plimsoll refuses on purpose; docs/parity.md says why.
 REFUSED = {
     "no-dra": {"resourceClaims": [
@@ -137,7 +137,18 @@ class Case(Storage):
             made["namespaces"] = d.some(NAMESPACES)
         if d.maybe(0.4):
             made["namespaceSelector"] = self.selector()
+            if d.maybe(0.3):
+                made["namespaceSelector"] = {"matchExpressions": [
+                    self.without(KEYS, VALUES)]}
         return made
+
+    def without(self, keys, values):
+        """An expression that labels match without the key."""
+        d = self.dice
+        if d.maybe(0.5):
+            return {"key": d.choice(keys), "operator": "DoesNotExist"}
+        return {"key": d.choice(keys), "operator": "NotIn",
+                "values": d.some(values)}
 
     def between(self):
         d = self.dice
@@ -266,6 +277,8 @@ class Case(Storage):
                     "restartCount": 0, "image": "i", "imageID": ""}
             if d.maybe(0.8):
                 made["resources"] = {"requests": self.plain()}
+            elif d.maybe(0.3):
+                made["resources"] = {}
             if d.maybe(0.3):
                 made["allocatedResources"] = self.plain()
             return made
@@ -280,12 +293,28 @@ class Case(Storage):
             made["conditions"] = [{
                 "type": "PodResizePending", "status": d.pick("True", "False"),
                 "reason": d.pick("Infeasible", "Infeasible", "Deferred")}]
-        if "resources" in spec and d.maybe(0.6):
+        if d.maybe(0.6 if "resources" in spec else 0.15):
             made["resources"] = {"requests": {
                 "cpu": self.cpu(), "memory": d.pick("9Gi", "13Gi")}}
             if d.maybe(0.5):
                 made["allocatedResources"] = {"cpu": self.cpu()}
         return made
+
+    def features(self, spec):
+        """Features that the node must declare. The port of a pod on the host's
+        network must be that of its container."""
+        d = self.dice
+        if not self.has("ports") and d.maybe(0.55):
+            spec["hostNetwork"] = True
+            if d.maybe(0.85):
+                spec["hostUsers"] = d.maybe(0.15)
+        if d.maybe(0.6):
+            one = d.choice(spec["containers"])
+            one["restartPolicy"] = "Never"
+            one["restartPolicyRules"] = [{
+                "action": d.pick("RestartAllContainers",
+                                 "RestartAllContainers", "Restart"),
+                "exitCodes": {"operator": "In", "values": [42]}}]
 
     # ---- pods ----
 
@@ -317,6 +346,10 @@ class Case(Storage):
             spec["topologySpreadConstraints"] = self.spread()
         if self.has("nominated"):
             spec["priority"] = 5
+        if self.has("named") and d.maybe(0.9):
+            spec["nodeName"] = f"n{d.randrange(self.size)}"
+        if self.has("features") and d.maybe(0.95):
+            self.features(spec)
         return {"metadata": {
             "name": "p", "namespace": self.namespace, "uid": "p",
             "labels": self.own}, "spec": spec}
@@ -332,6 +365,8 @@ class Case(Storage):
         if self.has("nominated") and d.maybe(0.4):
             spec["priority"] = d.randint(3, 6)
             status = {"nominatedNodeName": node}
+            if d.maybe(0.3):
+                spec["schedulingGates"] = [{"name": "example.com/quota"}]
         else:
             spec["nodeName"] = node
             status = (self.resized(spec) if self.has("resources")
@@ -377,6 +412,11 @@ class Case(Storage):
                     "key": "k", "value": d.pick("1", "2"),
                     "effect": d.pick("NoSchedule", "PreferNoSchedule",
                                      "NoExecute")}]
+        if self.has("named") and d.maybe(0.25):
+            made["spec"]["unschedulable"] = True
+        if self.has("features"):
+            made["status"]["declaredFeatures"] = [
+                name for name in FEATURES if d.maybe(0.65)]
         return made
 
     def edges(self):

@@ -3,11 +3,14 @@
 A rule changes what we are asked instead of the program: a case without its
 sidecars' requests, judged right, is the case judged by a filter that does not
 count sidecars. So no wrong code is in the product."""
-from parity_words import (BETA_CLASS, BOUND, HUGE, KVM, OLD_ZONE, REQUIRED,
-                          ZONE)
+from parity_words import (BETA_CLASS, BOUND, HUGE, KVM, OLD_ZONE, PREFERRED,
+                          REQUIRED, ZONE)
 
 RULES = {}  # of the filters: seen by a verdict
 SCORE_RULES = {}  # of the scores by resources: seen by a score
+# The rules that take one behaviour of another version for that of this one, by
+# the minor version from which on it is so by default.
+VERSION_RULES = {}
 
 
 def rule(function):
@@ -464,3 +467,66 @@ def default_requests_not_scored(case):
 @score_rule
 def pod_level_requests_not_scored(case):
     pod_level_requests_ignored(case)
+
+
+# ---- the behaviours of versions ----
+
+def version_rule(since):
+    def add(function):
+        VERSION_RULES[function.__name__.replace("_", " ")] = since
+        return rule(function)
+    return add
+
+
+def minor_of(version):
+    """36 of "v1.36.3"."""
+    return int(version.split(".")[1])
+
+
+def without(case, behaviour):
+    case["kubernetes_behaviours"] = [f"{behaviour}=off"]
+
+
+@version_rule(36)
+def declared_features_ignored(case):
+    without(case, "declared-features")
+
+
+@version_rule(37)
+def resized_pods_counted_by_container(case):
+    without(case, "resize-by-sums")
+
+
+@version_rule(37)
+def missing_drivers_ignored(case):
+    without(case, "csi-driver-missing")
+
+
+@version_rule(37)
+def node_name_read_after_cordon(case):
+    without(case, "node-name-first")
+
+
+@version_rule(37)
+def nominations_of_gated_pods_ignored(case):
+    without(case, "gated-nominations")
+
+
+def matches_no_labels(selector):
+    """Only NotIn and DoesNotExist, which a namespace without labels matches."""
+    return (bool(selector.get("matchExpressions"))
+            and not selector.get("matchLabels")
+            and all(e["operator"] in ("NotIn", "DoesNotExist")
+                    for e in selector["matchExpressions"]))
+
+
+@rule
+def not_in_taken_for_every_namespace(case):
+    """As kube-scheduler 1.34 to 1.36.3 does it."""
+    affinity = case["pod"]["spec"].get("affinity", {})
+    for name in ("podAffinity", "podAntiAffinity"):
+        kinds = affinity.get(name, {})
+        weighted = [w["podAffinityTerm"] for w in kinds.get(PREFERRED, [])]
+        for term in kinds.get(REQUIRED, []) + weighted:
+            if matches_no_labels(term.get("namespaceSelector", {})):
+                term["namespaceSelector"] = {}

@@ -140,8 +140,13 @@ class Storage:
                            for name in DRIVERS if d.maybe(0.8)]}}
         for name in DRIVERS:
             if d.maybe(0.95 if self.has("provision") else 0.6):
+                # One driver alone: of several that are missing,
+                # kube-scheduler names any one.
+                missed = name == DRIVERS[0] and d.maybe(0.3)
                 yield {"kind": "CSIDriver", "metadata": {"name": name},
-                       "spec": {"storageCapacity": d.maybe(0.8)}}
+                       "spec": {"storageCapacity": d.maybe(0.8),
+                                **({"preventPodSchedulingIfMissing": True}
+                                   if missed else {})}}
 
     def capacity(self, i):
         d = self.dice

@@ -1,6 +1,6 @@
-"""kube-scheduler's own filters and ours agree about random cases, and the
-cases are such that a wrong filter would show. `make e2e-parity` runs twice as
-many and `make nightly` many more."""
+"""kube-scheduler's own filters and ours agree about random cases, and every
+filter rejects some. `make e2e-parity` runs more cases, such that each wrong rule
+shows, and `make nightly` runs many."""
 import pathlib
 import sys
 import unittest
@@ -8,23 +8,20 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 from parity import SEED, judge_all, show_differences  # noqa: E402
-from parity_rules import RULES  # noqa: E402
 
-CASES = 1000
-WRONG_RULES = 25  # at least
+CASES = 300
 
 
 class Parity(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.tally = judge_all(SEED, range(CASES))
+        cls.tally = judge_all(SEED, range(CASES), with_rules=False)
         print("\n".join(cls.tally.table()))
 
     def test_no_verdict_and_no_reason_differs(self):
         self.assertEqual([], list(show_differences(self.tally)))
 
-    def test_every_filter_rejects_and_every_wrong_rule_is_seen(self):
-        self.assertGreaterEqual(len(RULES), WRONG_RULES)
+    def test_every_filter_rejects(self):
         self.assertEqual([], list(self.tally.complaints()))
 
 

@@ -13,6 +13,8 @@ KEYS, VALUES = ("app", "v", "t"), ("1", "2", "3")
 NAMESPACES = ("x", "y", "z")
 CLAIMS = ("c0", "c1", "c2", "c3", "c4")
 DRIVERS = ("d.example", "e.example")
+FEATURES = ("ExtendWebSocketsToKubelet", "RestartAllContainersOnContainerExits",
+            "UserNamespacesHostNetworkSupport")
 BOUND = "pv.kubernetes.io/bind-completed"
 SELECTED = "volume.kubernetes.io/selected-node"
 BETA_CLASS = "volume.beta.kubernetes.io/storage-class"

@@ -153,7 +153,7 @@ class Unschedulable(NodesPerTestCase):
         pod = self.pod("devices", containers=[{
             "name": "compute", "image": "registry.example/app:1",
             "resources": {"requests": kinds, "limits": kinds}}])
-        self.assert_refused(pod, "more than 32 kinds of extended resources")
+        self.assert_refused(pod, "more than 28 kinds of extended resources")
 
 
 if __name__ == "__main__":
