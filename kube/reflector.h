@@ -6,8 +6,9 @@
  * between failures. A watch that is silent for 90 s is replaced by one on a new
  * connection, because a load balancer may have dropped the server's side
  * alone; it goes on at the last version, and a list follows only if the server
- * does not know that version any more or does not answer. Keeps only the keys and uids of the objects, to report
- * those that were deleted while no watch was open. */
+ * does not know that version any more or does not answer. Keeps only the keys
+ * and uids of the objects, to report those that were deleted while no watch was
+ * open. */
 #pragma once
 
 #include <stdbool.h>

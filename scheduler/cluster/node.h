@@ -30,8 +30,8 @@ struct node_resource {
 	uint32_t resource; /* held */
 	bool is_measured;  /* huge pages that the last load lists */
 	int64_t allocatable, requested;
-	/* Only if measured: the bytes in pages that are neither used nor
-	 * reserved, by anyone, without those of pods added since the load. */
+	/* If measured: bytes in pages that nobody uses or has reserved, without
+	 * those of pods added since the load. */
 	int64_t free_bytes;
 };
 
@@ -104,9 +104,8 @@ void node_add_counted_pod(struct node *node, const struct pod *pod,
 /* Undoes either with the same pointer. */
 void node_remove_pod(struct node *node, const struct pod *pod);
 
-/* As node_add_pod() and node_remove_pod(), for what a search supposes: the pod
- * takes or frees its huge pages at once, also if the last load is newer than
- * the pod. Each undoes the other. */
+/* The same for what a search supposes: the pod takes or frees its huge pages at
+ * once, also if the last load is newer. Each undoes the other. */
 void node_occupy(struct node *node, const struct pod *pod, int64_t bound_us);
 void node_vacate(struct node *node, const struct pod *pod);
 

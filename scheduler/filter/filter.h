@@ -6,8 +6,8 @@
  * node's reasons; NodeResourcesFit gives all resources that are insufficient.
  * Three filters of our own follow: broken KVM, for pods that request KVM, too
  * little available memory, and too few free huge pages. All need fresh data.
- * filter/prefilter.h decides before whatever concerns the pod alone or the whole
- * cluster. */
+ * filter/prefilter.h decides before whatever concerns the pod alone or the
+ * whole cluster. */
 #pragma once
 
 #include "scheduler/cluster/node.h"

@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
-/* Without cache_age_seconds. sentence: the reason for the chosen node, or for none; truncated to fit.
- * wall_us is the time of the decision. Elements of lists behind their counts
+/* Without cache_age_seconds. sentence: the reason for the chosen node, or for
+ * none; truncated to fit. wall_us is the time of the decision. Elements of lists behind their counts
  * are not initialised. */
 void decision_record_from(struct decision_record *out,
 	const struct decision *decision, const char *sentence,
