@@ -221,13 +221,16 @@ void moves_launcher_gone(struct moves *moves, const char *uid)
 }
 
 void moves_unschedulable(struct moves *moves, const struct queued_pod *queued,
-	const struct decision *decision, struct buffer *message)
+	const struct decision *decision, struct buffer *message,
+	struct buffer *record)
 {
+	buffer_text(record, message->data);
 	if (moves->mover != NULL) {
 		mover_unschedulable(moves->mover, queued->pod, message->data);
 	}
 	if (moves->room != NULL) {
-		make_room_unschedulable(moves->room, queued, decision, message);
+		make_room_unschedulable(moves->room, queued, decision, message,
+			record);
 	}
 }
 

@@ -51,10 +51,11 @@ void moves_put_launcher(struct moves *moves, const char *uid,
 	const struct json_value *pod);
 void moves_launcher_gone(struct moves *moves, const char *uid);
 
-/* No node fits the pod, for this reason. Appends to the message what would make
- * room for it. */
+/* No node fits the pod, for the reason in message. Appends what would make room
+ * for it. record gets the same sentences without the names of VMs and pods. */
 void moves_unschedulable(struct moves *moves, const struct queued_pod *queued,
-	const struct decision *decision, struct buffer *message);
+	const struct decision *decision, struct buffer *message,
+	struct buffer *record);
 
 /* The pod is being assumed on the node. */
 void moves_placed(struct moves *moves, const struct pod *pod, const char *node);

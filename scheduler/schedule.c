@@ -76,12 +76,14 @@ static void fail_unschedulable(struct schedule *sched,
 	struct queued_pod *queued, int64_t now)
 {
 	scoped_buffer struct buffer message = BUFFER_MAX(MESSAGE_MAX);
+	scoped_buffer struct buffer record = BUFFER_MAX(MESSAGE_MAX);
 
 	decision_message(&message, &sched->decision);
-	moves_unschedulable(sched->moves, queued, &sched->decision, &message);
+	moves_unschedulable(sched->moves, queued, &sched->decision, &message,
+		&record);
 	if (queued->message == NULL ||
 		strcmp(queued->message, message.data) != 0) {
-		upload_record(sched, message.data);
+		upload_record(sched, record.data);
 	}
 	metrics_unschedulable(&sched->metrics, queued, now_us());
 	queue_failed(&sched->queue, queued, true, now);
@@ -96,7 +98,6 @@ static void bind_pod(struct schedule *sched, struct queued_pod *queued,
 {
 	scoped_buffer struct buffer why = BUFFER_MAX(MESSAGE_MAX);
 
-	buffer_text(&why, "");
 	decision_sentence(&why, &sched->decision);
 	upload_record(sched, why.data);
 	decision_plan(&sched->decision, &sched->plan);
@@ -430,14 +431,14 @@ int schedule_new(struct schedule **out, uv_loop_t *loop,
 
 bool schedule_is_ready(const struct schedule *sched, struct buffer *why)
 {
-	size_t total = 0, connected = loads_connected(sched->aggregators.loads, &total);
-	bool is_ready =
-		informers_ready(sched->informers, why, connected, total);
+	size_t total = 0;
+	size_t connected = loads_connected(sched->aggregators.loads, &total);
+	bool ready = informers_ready(sched->informers, why, connected, total);
 
-	if (is_ready && why->len == 0) {
+	if (ready && why->len == 0) {
 		leader_describe(sched->leader, why, clock_monotonic_us());
 	}
-	return is_ready;
+	return ready;
 }
 
 struct scheduler_view schedule_view(struct schedule *sched)

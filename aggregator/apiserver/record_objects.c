@@ -126,7 +126,7 @@ static void fill_rejections(struct decision_object *out,
 		const struct decision_rejection *from = &record->rejections[i];
 
 		out->rejections[i] = (struct rejection_object){
-			.reason = tenant_text(from->reason, record->namespace),
+			.reason = xstrdup(from->reason),
 			.nodes = from->nodes,
 			.names = { decision_names(record, from),
 				from->name_count },
@@ -155,7 +155,7 @@ void decision_object_fill(struct decision_object *out,
 		.past_seconds = record->past_seconds,
 		.past_cores = record->past_cores,
 		.cache_age_seconds = record->cache_age_seconds,
-		.sentence = tenant_text(record->sentence, record->namespace),
+		.sentence = tenant_decision_sentence(record),
 	};
 	(void)snprintf(out->name, sizeof(out->name), "%s.%" PRIx64, record->pod,
 		record->wall_us);
@@ -299,9 +299,9 @@ void move_object_fill(struct move_object *out, const struct move_record *record)
 		.record = *record,
 		.state = move_state_word(record->state),
 		.reason = move_reason_name(record->reason),
-		.room_for = tenant_text(record->room_for, record->namespace),
-		.sentence = tenant_text(record->sentence, record->namespace),
-		.failure = tenant_text(record->failure, record->namespace),
+		.room_for = tenant_pod(record->room_for, record->namespace),
+		.sentence = tenant_move_sentence(record),
+		.failure = tenant_move_failure(record),
 	};
 }
 

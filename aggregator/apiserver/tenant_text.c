@@ -1,81 +1,65 @@
 #include "aggregator/apiserver/tenant_text.h"
 
-#include "lib/buffer.h"
+#include "lib/memory.h"
 
-#include <ctype.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
-enum { TEXT_MAX = 64 << 10 };
+static const char other_pod[] = "a pod of another namespace";
 
-/* The bytes of names, of labels' keys and of fractions. */
-static size_t word_length(const char *at)
+static bool is_of_another(const char *pod, const char *namespace)
 {
-	size_t len = 0;
+	size_t len = strlen(namespace);
 
-	while (isalnum((unsigned char)at[len]) ||
-		(at[len] != '\0' && strchr("-._/", at[len]) != NULL)) {
-		len++;
-	}
-	return len;
+	return *pod != '\0' &&
+		(strncmp(pod, namespace, len) != 0 || pod[len] != '/');
 }
 
-/* A namespace has small letters, digits and hyphens. */
-static bool is_namespace(const char *at, size_t len)
+char *tenant_pod(const char *pod, const char *namespace)
 {
-	for (size_t i = 0; i < len; i++) {
-		if (!islower((unsigned char)at[i]) &&
-			!isdigit((unsigned char)at[i]) && at[i] != '-') {
-			return false;
-		}
-	}
-	return len > 0;
+	return xstrdup(is_of_another(pod, namespace) ? other_pod : pod);
 }
 
-static bool is_number(const char *at, size_t len)
+/* A text that names the pod of room_for once at most. */
+static char *without_pod(const char *text, const struct move_record *record)
 {
-	for (size_t i = 0; i < len; i++) {
-		if (!isdigit((unsigned char)at[i])) {
-			return false;
-		}
+	const char *pod = record->room_for;
+	const char *at = strstr(text, pod);
+
+	if (at == NULL || !is_of_another(pod, record->namespace)) {
+		return xstrdup(text);
 	}
-	return len > 0;
+	return xasprintf("%.*s%s%s", (int)(at - text), text, other_pod,
+		at + strlen(pod));
 }
 
-/* "0/3" is a count, and kubevirt.io/name has no namespace's name before the
- * slash. */
-static bool is_of_another(const char *at, size_t len, const char *namespace)
+char *tenant_move_sentence(const struct move_record *record)
 {
-	const char *slash = memchr(at, '/', len);
-	size_t before = slash == NULL ? 0 : (size_t)(slash - at);
-	size_t after = slash == NULL ? 0 : len - before - 1;
-
-	if (slash == NULL || after == 0 || !is_namespace(at, before) ||
-		(is_number(at, before) && is_number(slash + 1, after))) {
-		return false;
-	}
-	return strlen(namespace) != before ||
-		strncmp(at, namespace, before) != 0;
+	return without_pod(record->sentence, record);
 }
 
-char *tenant_text(const char *text, const char *namespace)
+char *tenant_move_failure(const struct move_record *record)
 {
-	struct buffer out = BUFFER_MAX(TEXT_MAX);
+	static const char named[] = "gave up: "; /* up to 0.2.0 */
 
-	for (const char *at = text; *at != '\0';) {
-		size_t len = word_length(at);
+	return record->reason == MOVE_FOR_ROOM &&
+			strncmp(record->failure, named, strlen(named)) == 0
+		? xstrdup("gave up making room")
+		: without_pod(record->failure, record);
+}
 
-		if (len == 0) {
-			buffer_char(&out, *at++);
-			continue;
-		}
-		if (is_of_another(at, len, namespace)) {
-			buffer_text(&out, "a pod of another namespace");
-		} else {
-			buffer_append(&out, at, len);
-		}
-		at += len;
-	}
-	return buffer_take(&out, NULL);
+/* Up to 0.2.0 a pod that fits on no node had " plimsoll can make room: " or the
+ * like behind its reasons, and then names. */
+char *tenant_decision_sentence(const struct decision_record *record)
+{
+	const char *room = *record->chosen == '\0'
+		? strstr(record->sentence, " plimsoll ")
+		: NULL;
+	const char *names = room == NULL ? NULL : strchr(room, ':');
+
+	return names == NULL ? xstrdup(record->sentence)
+			     : xasprintf("%.*s.",
+				       (int)(names - record->sentence),
+				       record->sentence);
 }

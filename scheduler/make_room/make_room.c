@@ -201,7 +201,7 @@ static struct effort *begin(struct make_room *room, struct pod *pod,
 
 void make_room_unschedulable(struct make_room *room,
 	const struct queued_pod *queued, const struct decision *decision,
-	struct buffer *message)
+	struct buffer *message, struct buffer *record)
 {
 	struct moment now = moment_now();
 	struct pod *pod = queued->pod;
@@ -211,6 +211,7 @@ void make_room_unschedulable(struct make_room *room,
 
 	if (effort == NULL && rests != NULL) {
 		room_words_given_up(message, rests);
+		room_words_state(record, NULL);
 		return;
 	}
 	if (effort == NULL && room_pods_qualifies(decision)) {
@@ -220,6 +221,7 @@ void make_room_unschedulable(struct make_room *room,
 		effort->refused_us = now.now_us;
 		effort->refusal = room_pods_reasons(decision, effort->node);
 		room_words_message(message, effort);
+		room_words_state(record, effort);
 	}
 }
 

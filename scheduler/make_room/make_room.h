@@ -58,10 +58,10 @@ struct make_room_options {
 struct make_room *make_room_new(const struct make_room_options *options);
 
 /* No node fits the pod. Appends to the message what would make room for it, if
- * that is known. */
+ * that is known, and to the record the same without names. */
 void make_room_unschedulable(struct make_room *room,
 	const struct queued_pod *queued, const struct decision *decision,
-	struct buffer *message);
+	struct buffer *message, struct buffer *record);
 
 /* The pod is being assumed on the node: it counts there, and the place is held
  * no longer. */

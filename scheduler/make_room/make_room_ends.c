@@ -102,7 +102,6 @@ void make_room_end(struct make_room *room, struct effort *effort,
 void make_room_give_up(struct make_room *room, struct effort *effort,
 	const struct pod *pod, const char *why, struct moment now)
 {
-	scoped_free char *text = xasprintf("gave up: %s", why);
 	struct given_up_pod rests = { .priority = pod->priority,
 		.until_us = now.now_us + MAKE_ROOM_REST_US,
 		.wall_us = now.wall_us };
@@ -120,7 +119,8 @@ void make_room_give_up(struct make_room *room, struct effort *effort,
 	make_room_release(room, effort);
 	make_room_nominate(room, effort, pod, now);
 	make_room_wake(room, effort, now.now_us);
-	make_room_end(room, effort, text, now);
+	/* Why names pods of other namespaces than those of the moves. */
+	make_room_end(room, effort, "gave up making room", now);
 }
 
 void make_room_lose_plan(struct make_room *room, struct effort *effort,

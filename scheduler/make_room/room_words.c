@@ -31,6 +31,31 @@ void room_words_given_up(struct buffer *out, const struct given_up_pod *pod)
 	buffer_printf(out, " plimsoll gave up making room: %s", pod->why);
 }
 
+void room_words_state(struct buffer *out, const struct effort *effort)
+{
+	switch (effort == NULL ? EFFORT_STATES : effort->state) {
+	case EFFORT_PLANNING:
+	case EFFORT_BINDING:
+		break;
+	case EFFORT_WITHOUT_PLAN:
+		buffer_text(out, " plimsoll cannot make room.");
+		break;
+	case EFFORT_RECOMMENDED:
+		buffer_text(out, " plimsoll can make room.");
+		break;
+	case EFFORT_MOVING:
+		buffer_printf(out, " plimsoll makes room on %s.", effort->node);
+		break;
+	case EFFORT_WAITING:
+		buffer_printf(out, " plimsoll holds the place on %s.",
+			effort->node);
+		break;
+	case EFFORT_STATES:
+		buffer_text(out, " plimsoll gave up making room.");
+		break;
+	}
+}
+
 void room_words_taken(struct buffer *out, const struct effort *effort,
 	const struct pod *taker, bool is_alone)
 {

@@ -11,6 +11,10 @@
 void room_words_message(struct buffer *out, const struct effort *effort);
 void room_words_given_up(struct buffer *out, const struct given_up_pod *pod);
 
+/* The same without the names of VMs and pods, for the record of the decision:
+ * tenants of the pod's namespace read it. effort NULL: it was given up. */
+void room_words_state(struct buffer *out, const struct effort *effort);
+
 /* Appends who took the place: "ns/pod of scheduler X took the place held for
  * ns/urgent on node-a". is_alone false: "ns/pod of scheduler X and other pods
  * took ...". */

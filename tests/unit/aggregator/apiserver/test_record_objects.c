@@ -15,7 +15,7 @@ static struct decision_record *made_decision(void)
 	(void)snprintf(r->namespace, sizeof(r->namespace), "shop");
 	(void)snprintf(r->pod, sizeof(r->pod), "virt-launcher-web.x");
 	(void)snprintf(r->sentence, sizeof(r->sentence),
-		"n1 is chosen; bank/vault waits");
+		"0/2 nodes are available. plimsoll can make room: bank/vault");
 	r->wall_us = 0x5f00aa;
 	r->margin = NAN;
 	r->decided_points = NAN;
@@ -28,7 +28,7 @@ static struct decision_record *made_decision(void)
 	r->best[0].terms[0] = (struct decision_term){ "cpu", 40 };
 	r->rejection_count = 1;
 	(void)snprintf(r->rejections[0].reason, sizeof(r->rejections[0].reason),
-		"kept for bank/vault");
+		"node(s) didn't match Pod's node affinity/selector");
 	r->rejections[0].nodes = 2;
 	assert_true(decision_add_name(r, "n2"));
 	return r;
@@ -48,6 +48,7 @@ static void a_decision_has_no_others_names(void **state)
 	api_model_write(&j, &decision_model, object);
 	json_object_end(&j);
 	assert_null(strstr(out.data, "vault"));
+	assert_non_null(strstr(out.data, "Pod's node affinity/selector\""));
 	assert_non_null(strstr(out.data, "\"terms\":{\"cpu\":40}"));
 	assert_non_null(strstr(out.data, "\"names\":[\"n2\"]"));
 	assert_null(strstr(out.data, "loadAgeSeconds"));
@@ -85,7 +86,7 @@ static void a_move_does_not_say_whom_it_makes_room_for(void **state)
 		.reason = MOVE_FOR_ROOM,
 		.room_for = "bank/vault",
 		.sentence = "makes room for bank/vault on n1",
-		.failure = "no room beside bank/vault" };
+		.failure = "gave up: bank/vault does not fit" };
 	scoped_buffer struct buffer out = BUFFER_MAX(65536);
 	struct json j = json_into(&out);
 	struct move_object object;

@@ -11,6 +11,7 @@ static inline const char *attempt(const char *uid)
 {
 	struct queued_pod *queued = queue_find(&room.queue, uid);
 	scoped_buffer struct buffer message = BUFFER_MAX(8192);
+	scoped_buffer struct buffer record = BUFFER_MAX(8192);
 	const struct node *node;
 
 	assert_non_null(queued);
@@ -25,9 +26,12 @@ static inline const char *attempt(const char *uid)
 		return node->name;
 	}
 	decision_message(&message, &room.decision);
-	make_room_unschedulable(room.room, queued, &room.decision, &message);
+	buffer_text(&record, message.data);
+	make_room_unschedulable(room.room, queued, &room.decision, &message,
+		&record);
 	queue_failed(&room.queue, queued, true, now_us());
 	(void)snprintf(room.message, sizeof(room.message), "%s", message.data);
+	(void)snprintf(room.record, sizeof(room.record), "%s", record.data);
 	return NULL;
 }
 

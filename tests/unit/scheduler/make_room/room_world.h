@@ -21,6 +21,7 @@ static struct room_scene {
 	bool loses_nominations;	      /* the API server does not get them */
 	char reason[64], event[1024]; /* the last event of a pod */
 	char message[8192];	      /* of the last attempt */
+	char record[8192];	      /* of the last attempt, without names */
 } room;
 
 void events_about_pod(struct events *events, const struct pod *pod,

@@ -17,6 +17,8 @@ static void recommends_each_move_once_and_says_so(void **state)
 	assert_int_equal(scene.sent[0].reason, MOVE_FOR_ROOM);
 	assert_in(room.message,
 		" plimsoll can make room: moving vms/a and vms/b");
+	assert_in(room.record, ". plimsoll can make room.");
+	assert_null(strstr(room.record, "vms/"));
 	assert_string_equal(room.reason, "RoomRecommended");
 	assert_in(room.event, "moving vms/a and vms/b");
 	assert_listed("\"state\":\"recommended\"");
@@ -70,6 +72,7 @@ static void without_a_plan_says_what_came_closest(void **state)
 	pass(5);
 	assert_in(room.message,
 		" plimsoll cannot make room: no node can be emptied.");
+	assert_in(room.record, " plimsoll cannot make room.");
 	assert_int_equal(stats().without_plan, 1);
 	pass(130);
 	assert_true(fake_planner.searches >= 3);
@@ -115,6 +118,7 @@ static void orders_the_moves_in_turn_and_holds_the_place(void **state)
 	assert_string_equal(room.nominated, "node-1");
 	assert_string_equal(room.reason, "MakingRoom");
 	assert_in(room.message, " plimsoll makes room on node-1: moving");
+	assert_in(room.record, " plimsoll makes room on node-1.");
 	finish_move(0, MIGRATION_SUCCEEDED, node_2);
 	pass(3);
 	assert_int_equal(fake_kubevirt.ordered, 2);

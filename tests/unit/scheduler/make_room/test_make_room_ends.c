@@ -49,6 +49,11 @@ static void tells_who_took_the_place_and_plans_anew_once(void **state)
 	assert_string_equal(room.nominated, "");
 	assert_false(is_held("urgent"));
 	assert_in(room.message, " plimsoll gave up making room: other/brother");
+	assert_in(room.record, " plimsoll gave up making room.");
+	assert_null(strstr(room.record, "other/"));
+	for (size_t i = 0; i < scene.sent_count; i++) {
+		assert_null(strstr(scene.sent[i].failure, "other/"));
+	}
 	assert_listed("\"state\":\"given_up\"");
 }
 
