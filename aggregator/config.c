@@ -49,7 +49,7 @@ static const char secure[] = "tls+tcp://";
 
 static const struct option table[] = {
 	ROW(listen, "listen", OPTION_TEXT, "URL",
-		.fallback = "tcp://0.0.0.0:7473",
+		.fallback = "tcp://:7473",
 		.help = "listener for agents and schedulers; tls+tcp:// needs "
 			"--tls-cert and --tls-key"),
 	ROW(tls.ca, "tls-ca", OPTION_TEXT, "FILE",
@@ -66,7 +66,7 @@ static const struct option table[] = {
 			"tls+tcp://)",
 		.choices = auth_mode_choices),
 	ROW(http, "http", OPTION_ADDRESS, "HOST:PORT",
-		.fallback = "0.0.0.0:7474", .help = "listener of the HTTP API"),
+		.fallback = ":7474", .help = "listener of the HTTP API"),
 	ROW(http_tls.cert, "http-tls-cert", OPTION_TEXT, "FILE",
 		.help = "server certificate of --http (PEM); the listener "
 			"then accepts HTTPS only"),
@@ -90,7 +90,7 @@ static const struct option table[] = {
 			"and with --wire-auth, --http-auth or --api also "
 			"$KUBECONFIG and ~/.kube/config"),
 	ROW(health, "health", OPTION_ADDRESS, "HOST:PORT",
-		.fallback = "0.0.0.0:7476",
+		.fallback = ":7476",
 		.help = "listener of /healthz, /livez and /readyz"),
 	ROW(db, "db", OPTION_TEXT, "FILE", .fallback = "plimsoll.db",
 		.help = "database file; created if it does not exist"),

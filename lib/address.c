@@ -32,10 +32,8 @@ bool address_split(char host[ADDRESS_HOST_MAX], const char *address)
 			address + 1);
 		return inet_pton(AF_INET6, host, &ip) == 1;
 	}
-	(void)snprintf(host, ADDRESS_HOST_MAX, "%.*s",
-		(int)(len == 0 ? ADDRESS_HOST_MAX : len),
-		len == 0 ? "0.0.0.0" : address);
-	return inet_pton(AF_INET, host, &ip) == 1;
+	(void)snprintf(host, ADDRESS_HOST_MAX, "%.*s", (int)len, address);
+	return len == 0 || inet_pton(AF_INET, host, &ip) == 1;
 }
 
 bool address_is_loopback(const char *address)

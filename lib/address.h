@@ -5,8 +5,9 @@
 
 #include <stdbool.h>
 
-/* Copies the host of HOST:PORT, an IP address. IPv6 loses its brackets, and an
- * empty host becomes 0.0.0.0. False: not an address. */
+/* Copies the host of HOST:PORT, an IP address. IPv6 loses its brackets. The
+ * host may be empty: a listener then serves all families that the machine has.
+ * False: not an address. */
 enum { ADDRESS_HOST_MAX = 64 };
 bool address_split(char host[ADDRESS_HOST_MAX], const char *address);
 

@@ -250,7 +250,7 @@ static int set_address(const char **out, const char *text, struct error *err)
 		return error_set(err, -EINVAL,
 			"'%s' is not an IP address and port such as "
 			"127.0.0.1:8080, [::1]:8080, or :8080 for all "
-			"interfaces",
+			"interfaces, of IPv4 and IPv6",
 			text);
 	}
 	*out = text;

@@ -216,42 +216,72 @@ static void deliver(void *owner, struct inbox_item *item)
 
 /* ---- the server ---- */
 
-/* Opens a listening socket for "HOST:PORT" or "[V6]:PORT". -EINVAL: not a
- * numeric address and port; otherwise the error of socket(2), bind(2) or
- * listen(2). */
-static int open_socket(int *fd, const char *address, struct error *err)
+/* A socket of IPv6 takes connections of IPv4 as well, unless the machine says
+ * otherwise; without a host it is to take both. */
+static bool open_found(int *fd, const struct addrinfo *found)
+{
+	int on = 1, off = 0;
+
+	*fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (*fd >= 0 &&
+		setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ==
+			0 &&
+		(found->ai_family != AF_INET6 ||
+			setsockopt(*fd, IPPROTO_IPV6, IPV6_V6ONLY, &off,
+				sizeof(off)) == 0) &&
+		bind(*fd, found->ai_addr, found->ai_addrlen) == 0 &&
+		listen(*fd, SOMAXCONN) == 0) {
+		return true;
+	}
+	if (*fd >= 0) {
+		int cause = errno;
+
+		(void)close(*fd);
+		errno = cause;
+	}
+	return false;
+}
+
+static int open_host(int *fd, const char *host, const char *address,
+	struct error *err)
 {
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
 		.ai_flags = AI_PASSIVE | AI_NUMERICHOST };
 	struct addrinfo *found = NULL;
+	int r = getaddrinfo(host, strrchr(address, ':') + 1, &hints, &found);
+
+	if (r != 0) {
+		return error_set(err, -EINVAL,
+			"'%s' is not a numeric address and port: %s", address,
+			gai_strerror(r));
+	}
+	if (!open_found(fd, found)) {
+		r = error_errno(err, "cannot listen on '%s'", address);
+	}
+	freeaddrinfo(found);
+	return r;
+}
+
+/* Opens a listening socket for "HOST:PORT", "[V6]:PORT" or, for all families
+ * that the machine has, ":PORT". -EINVAL: not a numeric address and port;
+ * otherwise the error of socket(2), bind(2) or listen(2). */
+static int open_socket(int *fd, const char *address, struct error *err)
+{
 	char host[ADDRESS_HOST_MAX];
-	int on = 1;
 	int r;
 
 	if (!address_split(host, address)) {
 		return error_set(err, -EINVAL,
 			"'%s' is not an IP address and port", address);
 	}
-	r = getaddrinfo(host, strrchr(address, ':') + 1, &hints, &found);
-	if (r != 0) {
-		return error_set(err, -EINVAL,
-			"'%s' is not a numeric address and port: %s", address,
-			gai_strerror(r));
+	if (*host != '\0') {
+		return open_host(fd, host, address, err);
 	}
-	*fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	r = 0;
-	if (*fd < 0 ||
-		setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) <
-			0 ||
-		bind(*fd, found->ai_addr, found->ai_addrlen) < 0 ||
-		listen(*fd, SOMAXCONN) < 0) {
-		r = error_errno(err, "cannot listen on '%s'", address);
-	}
-	freeaddrinfo(found);
-	if (r < 0 && *fd >= 0) {
-		(void)close(*fd);
-	}
-	return r;
+	r = open_host(fd, "::", address, err);
+	/* A kernel without IPv6. */
+	return r == -EAFNOSUPPORT || r == -EADDRNOTAVAIL
+		? open_host(fd, "0.0.0.0", address, err)
+		: r;
 }
 
 static uint16_t port_of(int fd)

@@ -344,7 +344,7 @@ int mq_client_set_tls(struct mq_client *client, const struct tls_material *tls,
 	if (r != 0) {
 		return error_set(err, -EINVAL,
 			"cannot use the certificates for '%s': %s", client->url,
-			nng_strerror(r));
+			mq_error_text(r));
 	}
 	timer_start(client->renewal, spread(MQ_RENEW_MS), 0);
 	return 0;
@@ -465,7 +465,7 @@ int mq_client_new(struct mq_client **out, uv_loop_t *loop,
 	if (r != 0) {
 		client_free(client);
 		return error_set(err, -EINVAL, "cannot connect to '%s': %s",
-			options->url, nng_strerror(r));
+			options->url, mq_error_text(r));
 	}
 	timer_start(client->first_dial, spread(FIRST_DIAL_SPREAD_MS), 0);
 	timer_start(client->check, CHECK_MS, CHECK_MS);

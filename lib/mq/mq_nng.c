@@ -6,6 +6,7 @@
 #include "lib/options.h"
 
 #include <errno.h>
+#include <netdb.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,74 @@ int mq_errno(int nng)
 	default:
 		return -EIO;
 	}
+}
+
+/* nng adds EAI_ADDRFAMILY and the like, which are negative, to NNG_ESYSERR. */
+static int resolver_error(int nng)
+{
+	enum { RESOLVER_ERRORS = 1000 };
+	int error = nng - NNG_ESYSERR;
+
+	return error < 0 && error > -RESOLVER_ERRORS ? error : 0;
+}
+
+const char *mq_error_text(int nng)
+{
+	int error = resolver_error(nng);
+
+	return error == 0 ? nng_strerror(nng) : gai_strerror(error);
+}
+
+/* ---- listening ---- */
+
+static int listen_on(nng_listener *out, nng_socket socket, const char *url,
+	nng_tls_config *config)
+{
+	int r = nng_listener_create(out, socket, url);
+
+	if (r != 0) {
+		return r;
+	}
+	if (config != NULL) {
+		r = nng_listener_set_ptr(*out, NNG_OPT_TLS_CONFIG, config);
+	}
+	if (r == 0) {
+		r = nng_listener_start(*out, 0);
+	}
+	if (r != 0) {
+		(void)nng_listener_close(*out);
+	}
+	return r;
+}
+
+static int listen_on_host(nng_listener *out, nng_socket socket, const char *url,
+	const char *host, nng_tls_config *config)
+{
+	const char *port = strstr(url, "://") + 3;
+	scoped_free char *full =
+		xasprintf("%.*s%s%s", (int)(port - url), url, host, port);
+
+	return listen_on(out, socket, full, config);
+}
+
+static bool lacks_family(int nng)
+{
+	return resolver_error(nng) != 0 || nng == NNG_EADDRINVAL ||
+		nng == NNG_ENOTSUP || nng == NNG_ESYSERR + EAFNOSUPPORT;
+}
+
+int mq_listen(nng_listener *out, nng_socket socket, const char *url,
+	nng_tls_config *config)
+{
+	int r;
+
+	if (strstr(url, "://:") == NULL) {
+		return listen_on(out, socket, url, config);
+	}
+	r = listen_on_host(out, socket, url, "[::]", config);
+	return lacks_family(r)
+		? listen_on_host(out, socket, url, "0.0.0.0", config)
+		: r;
 }
 
 int mq_failure_since(uint64_t *seen, nng_stat *endpoint,
@@ -85,6 +154,11 @@ int mq_tls_config(nng_tls_config **config, nng_tls_mode mode,
 	}
 	if (r == 0 && tls->cert != NULL) {
 		r = nng_tls_config_own_cert(*config, tls->cert, tls->key, NULL);
+	}
+	if (r == 0 && mode == NNG_TLS_MODE_SERVER) {
+		r = nng_tls_config_auth_mode(*config,
+			tls->ca == NULL ? NNG_TLS_AUTH_MODE_NONE
+					: NNG_TLS_AUTH_MODE_REQUIRED);
 	}
 	return r;
 }

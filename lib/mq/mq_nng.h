@@ -20,6 +20,15 @@ int mq_failure_since(uint64_t *seen, nng_stat *endpoint,
 /* Converts an nng error to a negative errno value. */
 int mq_errno(int nng);
 
+/* The words for an nng error. nng has none for errors of the resolver. */
+const char *mq_error_text(int nng);
+
+/* Starts a listener for a checked URL. Without a host it serves all families
+ * that the machine has: nng alone would take IPv4 if there is any. config NULL:
+ * without TLS. Returns 0 or an nng error. */
+must_check int mq_listen(nng_listener *out, nng_socket socket, const char *url,
+	nng_tls_config *config);
+
 /* -EINVAL: unsupported URL, or one that does not match tls. */
 must_check int mq_check_url(const char *url, const struct tls_material *tls,
 	struct error *err);
@@ -27,7 +36,8 @@ must_check int mq_check_url(const char *url, const struct tls_material *tls,
 /* The host of a checked URL, without brackets. The caller frees it. */
 char *mq_host(const char *url);
 
-/* Makes a configuration with the PEM texts and TLS 1.2 or 1.3. Returns 0 or an
+/* Makes a configuration with the PEM texts and TLS 1.2 or 1.3. A server with a
+ * CA requires certificates of its clients. Returns 0 or an
  * nng error. The caller frees *config in either case. */
 must_check int mq_tls_config(nng_tls_config **config, nng_tls_mode mode,
 	const struct tls_material *tls);

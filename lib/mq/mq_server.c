@@ -59,6 +59,7 @@ struct mq_server {
 	_Atomic bool is_due;   /* pushed, and not delivered yet */
 	nng_socket socket;
 	nng_listener listener;
+	const char *url;   /* while it starts */
 	struct mq_tls tls; /* zeroed without TLS */
 	uint64_t ca_hash;  /* of tls.now */
 	struct inbox *inbox;
@@ -184,20 +185,13 @@ static int open_slot(struct mq_server *server, struct mq_request *slot)
 	return r;
 }
 
-static int set_tls(struct mq_server *server, const struct tls_material *tls)
+static int set_tls(struct mq_server *server, const struct tls_material *tls,
+	int (*use)(struct mq_server *server, nng_tls_config *config))
 {
 	nng_tls_config *config = NULL;
 	int r = mq_tls_config(&config, NNG_TLS_MODE_SERVER, tls);
 
-	if (r == 0) {
-		r = nng_tls_config_auth_mode(config,
-			tls->ca == NULL ? NNG_TLS_AUTH_MODE_NONE
-					: NNG_TLS_AUTH_MODE_REQUIRED);
-	}
-	if (r == 0) {
-		r = nng_listener_set_ptr(server->listener, NNG_OPT_TLS_CONFIG,
-			config);
-	}
+	r = r == 0 ? use(server, config) : r;
 	if (r == 0) {
 		mq_tls_replace(&server->tls, config);
 		server->ca_hash = hash_text(HASH_SEED, tls->ca);
@@ -207,16 +201,23 @@ static int set_tls(struct mq_server *server, const struct tls_material *tls)
 	return r;
 }
 
+static int change(struct mq_server *server, nng_tls_config *config)
+{
+	return nng_listener_set_ptr(server->listener, NNG_OPT_TLS_CONFIG,
+		config);
+}
+
 int mq_server_set_tls(struct mq_server *server, const struct tls_material *tls,
 	struct error *err)
 {
 	uint64_t ca_hash = server->ca_hash;
-	int r = server->tls.now == NULL ? NNG_ENOTSUP : set_tls(server, tls);
+	int r = server->tls.now == NULL ? NNG_ENOTSUP
+					: set_tls(server, tls, change);
 
 	if (r != 0) {
 		return error_set(err, -EINVAL,
 			"cannot use the certificates for the listener: %s",
-			nng_strerror(r));
+			mq_error_text(r));
 	}
 	mq_touch(server->listener);
 	if (ca_hash != server->ca_hash) {
@@ -227,19 +228,20 @@ int mq_server_set_tls(struct mq_server *server, const struct tls_material *tls,
 	return 0;
 }
 
+static int start(struct mq_server *server, nng_tls_config *config)
+{
+	return mq_listen(&server->listener, server->socket, server->url,
+		config);
+}
+
 static int start_listener(struct mq_server *server,
 	const struct mq_server_options *options)
 {
-	int port = 0;
-	int r = nng_listener_create(&server->listener, server->socket,
-		options->url);
+	int port = 0, r;
 
-	if (r == 0 && options->tls != NULL) {
-		r = set_tls(server, options->tls);
-	}
-	if (r == 0) {
-		r = nng_listener_start(server->listener, 0);
-	}
+	server->url = options->url;
+	r = options->tls == NULL ? start(server, NULL)
+				 : set_tls(server, options->tls, start);
 	if (r == 0) {
 		r = nng_listener_get_int(server->listener,
 			NNG_OPT_TCP_BOUND_PORT, &port);
@@ -402,7 +404,7 @@ int mq_server_new(struct mq_server **out, uv_loop_t *loop,
 		atomic_store(&server->closing, true);
 		server_free(server);
 		return error_set(err, mq_errno(r), "cannot listen on '%s': %s",
-			options->url, nng_strerror(r));
+			options->url, mq_error_text(r));
 	}
 	for (size_t i = 0; i < server->slot_count; i++) {
 		end_request(&server->slots[i]);
@@ -435,8 +437,7 @@ const char *mq_server_last_error(struct mq_server *server)
 {
 	const char *why = mq_accept_last_error(htons(server->port));
 	int failure = -1;
-	nng_stat *listener;
-	nng_stat *all = NULL;
+	nng_stat *listener, *all = NULL;
 
 	if (*why != '\0' || nng_stats_get(&all) != 0) {
 		return why;

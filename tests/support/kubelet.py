@@ -29,6 +29,8 @@ from harness import PATIENCE_S, Program, eventually
 from kube_api import Refused
 from pod_volumes import NotYet, Volumes, field
 
+# --http=:7474, --listen=tcp://:7473, and 0.0.0.0 in those of kube-scheduler.
+ANY_ADDRESS = re.compile(r"(=(?:[a-z+]+://)?)(?=:\d+$)|(?<==)0\.0\.0\.0")
 CLONE_NEWNET = 0x40000000
 # Not of 127.0.0.0/8, which the API server refuses in an EndpointSlice.
 POD_NETWORK, POD_NETMASK = "10.77.0.1", "255.255.0.0"
@@ -206,8 +208,7 @@ class Container:
 
     def start(self):
         arguments = self.entrypoint + [
-            re.sub(r"=:(?=\d+$)", f"={self.address}:",
-                   a.replace("0.0.0.0", self.address))
+            ANY_ADDRESS.sub(rf"\g<1>{self.address}", a)
             for a in self.spec["args"]]
         meta = self.pod["metadata"]
         self.program = Program(self.kubelet.folder, meta["name"],

@@ -1,6 +1,7 @@
 #include "lib/mq/mq.h"
 
 #include "lib/memory.h"
+#include "lib/mq/mq_nng.h"
 #include "lib/mq/mq_unfinished.h"
 #include "tests/support/cm.h"
 #include "tests/support/fake_clock.h"
@@ -361,6 +362,44 @@ static void a_port_in_use_is_an_error_with_a_sentence(void **state)
 	assert_non_null(strstr(err.text, "cannot listen on"));
 }
 
+static void errors_of_nng_and_the_resolver_are_words(void **state)
+{
+	static const struct {
+		int nng;
+		const char *words;
+	} errors[] = {
+		{ NNG_EADDRINUSE, "Address in use" },
+		{ NNG_ESYSERR + EAFNOSUPPORT,
+			"Address family not supported by protocol" },
+		/* A machine has no address of the family. */
+		{ 268435447, "Address family for hostname not supported" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < count_of(errors); i++) {
+		assert_string_equal(mq_error_text(errors[i].nng),
+			errors[i].words);
+	}
+}
+
+/* tests/system/families_test.py has machines with one family alone. */
+static void without_a_host_it_listens_where_the_machine_has_addresses(
+	void **state)
+{
+	struct fixture *f = *state;
+	struct mq_server *server = NULL;
+	struct sockaddr_in to = { .sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct error err = { 0 };
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	assert_int_equal(start_server(&server, f, "tcp://:0", &err), 0);
+	to.sin_port = htons(mq_server_port(server));
+	assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+	assert_int_equal(close(fd), 0);
+	mq_server_close(server);
+}
+
 static void refuses_urls_that_are_not_tcp(void **state)
 {
 	struct fixture *f = *state;
@@ -426,6 +465,8 @@ int main(void)
 		MQ_TEST(reports_that_the_host_cannot_be_resolved),
 		MQ_TEST(a_lost_connection_ends_only_its_request),
 		MQ_TEST(a_port_in_use_is_an_error_with_a_sentence),
+		MQ_TEST(errors_of_nng_and_the_resolver_are_words),
+		MQ_TEST(without_a_host_it_listens_where_the_machine_has_addresses),
 		MQ_TEST(refuses_urls_that_are_not_tcp),
 		MQ_TEST(the_server_reports_why_peers_failed),
 	};
