@@ -567,7 +567,7 @@ build/kubecluster-1.%: $(wildcard tests/cluster/*.go) tests/cluster/go-1.%.mod \
 # 1.30 drops (resourceClaims, in unschedulable), or test faults and the test
 # cluster, which do not depend on the version.
 E2E_OLDER = placement vm_names volumes affinity identity kubelet vm_profile \
-	webhook certificates questions kubectl_api kubectl_plugin
+	webhook certificates questions kubectl_api kubectl_plugin versions
 e2e-1.30: packages-test ## the same tests on Kubernetes 1.30
 e2e-1.36: packages-test ## the same tests on Kubernetes 1.36
 e2e-1.30 e2e-1.36: e2e-%:
