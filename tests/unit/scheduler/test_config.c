@@ -54,6 +54,22 @@ static void without_flags_it_recommends_moves_and_elects_a_leader(void **state)
 	assert_int_equal(config.aggregators.count, 0);
 }
 
+static void behaviours_of_kubernetes_are_overridden_one_by_one(void **state)
+{
+	static const char *const flags[FLAGS_MAX] = {
+		"--kubernetes-behaviour=declared-features=off",
+		"--kubernetes-behaviour=resize-by-sums=on"
+	};
+	struct scheduler_config config;
+
+	(void)state;
+	assert_int_equal(parse(&config, flags, NULL), 0);
+	assert_false(behaviours_have(behaviours_of(37, &config.behaviours),
+		BEHAVIOUR_DECLARED_FEATURES));
+	assert_true(behaviours_have(behaviours_of(36, &config.behaviours),
+		BEHAVIOUR_RESIZE_BY_SUMS));
+}
+
 static void either_mode_moves_vms(void **state)
 {
 	static const char *const flags[][FLAGS_MAX] = {
@@ -107,6 +123,9 @@ static void what_does_not_is_refused_with_a_sentence(void **state)
 		{ { "--rebalance-price=1.2.3" }, "'1.2.3' is not a number" },
 		{ { "--rebalance-price=1e2" }, "'1e2' is not a number" },
 		{ { "--rebalance-windows=Someday" }, "--rebalance-windows: " },
+		{ { "--kubernetes-behaviour=resize-by-sums=maybe" },
+			"--kubernetes-behaviour: 'resize-by-sums=maybe' is not "
+			"NAME=on or NAME=off" },
 		{ { "--webhook=127.0.0.1:8443" },
 			"--webhook requires --webhook-tls-cert and "
 			"--webhook-tls-key" },
@@ -140,6 +159,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			without_flags_it_recommends_moves_and_elects_a_leader),
+		cmocka_unit_test(
+			behaviours_of_kubernetes_are_overridden_one_by_one),
 		cmocka_unit_test(either_mode_moves_vms),
 		cmocka_unit_test(what_fits_together_is_accepted),
 		cmocka_unit_test(what_does_not_is_refused_with_a_sentence),
