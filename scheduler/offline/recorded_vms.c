@@ -49,6 +49,7 @@ static int read_migrations(struct recorded_vms *vms,
 	size_t number = 0;
 	int r = recorded_state_list(&list, input, "migrations", err);
 
+	vms->has_migrations = list != NULL;
 	for (const struct json_value *v = json_value_first(list);
 		v != NULL && r == 0; v = json_value_next(v)) {
 		number++;
@@ -223,19 +224,29 @@ static void add_vms(struct recorded_vms *vms)
 
 /* ---- nodes ---- */
 
+/* Without the list of migrations, target pods alone tell of them. */
+static const char *why_left_alone(struct recorded_vms *vms,
+	const struct node *node)
+{
+	struct kubevirt_node work = inventory_node(&vms->inventory, node->name);
+	const char *why = vms->state->has_load
+		? node_exclusion(node, &work, vms->state->now_us)
+		: node_exclusion_by_work(node, &work);
+
+	if (why == NULL && !vms->has_migrations &&
+		node->vms.arriving_count > 0) {
+		return "has a VM on its way to it";
+	}
+	return why;
+}
+
 static void add_exclusions(struct recorded_vms *vms)
 {
 	const struct cluster *cluster = &vms->state->cluster;
 
 	vms->exclusions = xcalloc(cluster->count + 1, sizeof(*vms->exclusions));
 	for (size_t i = 0; i < cluster->count; i++) {
-		const struct node *node = cluster->nodes[i];
-		struct kubevirt_node work =
-			inventory_node(&vms->inventory, node->name);
-
-		vms->exclusions[i] = vms->state->has_load
-			? node_exclusion(node, &work, vms->state->now_us)
-			: node_exclusion_by_work(node, &work);
+		vms->exclusions[i] = why_left_alone(vms, cluster->nodes[i]);
 	}
 }
 

@@ -19,6 +19,7 @@ struct recorded_vms {
 	const struct recorded_state *state; /* borrowed */
 	const char *scheduler_name;	    /* borrowed */
 	struct inventory inventory;
+	bool has_migrations; /* the file has their list, even an empty one */
 	bool has_vmis;
 	struct plan_vm *list; /* owned */
 	char **texts;	      /* owned; the list's why_not */

@@ -286,7 +286,7 @@ static void knows_that_a_node_is_being_emptied(void **state)
 	put_vmi_object(json_value_get(file, "vmi"));
 	assert_true(inventory_node(&world.inventory, "node-b").is_evicting);
 	put_migration_object(json_value_get(file, "vmim"));
-	expect_node("node-b", 0, 0, 1, 0);
+	expect_node("node-b", 1, 0, 1, 0);
 	json_value_free(file);
 	/* The migration alone says it, too. */
 	put_vmi("a", "n1", "");

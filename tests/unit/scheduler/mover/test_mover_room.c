@@ -147,7 +147,7 @@ static void kubevirts_limits_hold_for_room_as_well(void **state)
 	(void)state;
 	start_with(MOVER_OFF, MOVER_AUTOMATIC);
 	fake_kubevirt.limits.per_cluster = 1;
-	other = fake_migration(namespace, names[1], MIGRATION_PENDING);
+	other = fake_migration(namespace, names[1], MIGRATION_SCHEDULING);
 	other->is_ours = false;
 	assert_refused(
 		"1 migrations are unfinished, and moves stay below "
@@ -192,7 +192,8 @@ static void the_pause_after_failures_holds_for_room_as_well(void **state)
 	}
 	start_with(MOVER_OFF, MOVER_AUTOMATIC);
 	assert_refused(
-		"3 moves in a row failed, and moves are paused until "
+		"3 moves in a row failed in the VM's namespace, and its moves "
+		"are paused until "
 		"2027-01-15T08:30:00Z");
 }
 
