@@ -1,5 +1,6 @@
 #include "aggregator/store/backup.h"
 
+#include "aggregator/store/backup_mark.h"
 #include "aggregator/store/db.h"
 #include "aggregator/store/schema.h"
 #include "lib/memory.h"
@@ -130,6 +131,7 @@ int backup_run(const struct backup_options *options, struct error *err)
 		return error_errno(err, "cannot create '%s'", part);
 	}
 	r = copy_all(options, part, err);
+	r = r == 0 ? backup_mark_set(fd, err) : r;
 	r = r == 0 ? publish(part, options->to, fd, err) : r;
 	(void)unlink(part);
 	return r < 0 ? error_wrap(err, r, "cannot back up '%s'", options->from)

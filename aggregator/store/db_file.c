@@ -22,7 +22,7 @@ static const char *const marks[] = { "", "closed\n", "open\n", "damaged\n" };
 
 /* The header (sqlite.org/fileformat2.html, section 1.3). */
 static const char magic[16] = "SQLite format 3";
-enum { HEADER_BYTES = 100, APPLICATION_ID_AT = 68 };
+enum { HEADER_BYTES = 100 };
 
 static enum db_file_state read_mark(int lock)
 {
@@ -121,21 +121,39 @@ static uint32_t word_at(const uint8_t *header, size_t at)
 		(uint32_t)header[at + 2] << 8 | header[at + 3];
 }
 
+static bool is_database(const uint8_t *header, ssize_t len)
+{
+	return len >= HEADER_BYTES &&
+		memcmp(header, magic, sizeof(magic)) == 0;
+}
+
+bool db_file_read_id(uint32_t *id, int fd)
+{
+	uint8_t header[HEADER_BYTES];
+	ssize_t len = pread(fd, header, sizeof(header), 0);
+
+	if (!is_database(header, len)) {
+		return false;
+	}
+	*id = word_at(header, DB_FILE_APPLICATION_ID_AT);
+	return true;
+}
+
 /* Old plimsoll databases have application_id 0, and so have databases of many
  * other programs; store/schema tells them apart by their tables. */
 static int check_header(const struct db_file *file, const uint8_t *header,
-	size_t len, struct error *err)
+	ssize_t len, struct error *err)
 {
 	uint32_t id;
 
-	if (len < HEADER_BYTES || memcmp(header, magic, sizeof(magic)) != 0) {
+	if (!is_database(header, len)) {
 		return db_file_is_ours(file)
 			? error_set(err, -EBADMSG,
 				  "the header is not that of a database")
 			: error_set(err, -EINVAL,
 				  "not a plimsoll database; left unchanged");
 	}
-	id = word_at(header, APPLICATION_ID_AT);
+	id = word_at(header, DB_FILE_APPLICATION_ID_AT);
 	if (id != 0 && id != DB_FILE_APPLICATION_ID) {
 		return error_set(err, -EINVAL,
 			"another program's database (application id %#x); left "
@@ -172,7 +190,7 @@ int db_file_check(const struct db_file *file, struct error *err)
 	if (file->mark == DB_FILE_DAMAGED) {
 		r = error_set(err, -EBADMSG, "it is marked as damaged");
 	} else if (len > 0) {
-		r = check_header(file, header, (size_t)len, err);
+		r = check_header(file, header, len, err);
 	}
 	return r < 0
 		? error_wrap(err, r, "cannot use the database '%s'", file->path)

@@ -10,13 +10,14 @@
 #include "lib/error.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* How many damaged databases are kept. */
 enum { DB_FILE_DAMAGED_MAX = 3 };
 
 /* "plms", in the header of each plimsoll database. */
-enum { DB_FILE_APPLICATION_ID = 0x706c6d73 };
+enum { DB_FILE_APPLICATION_ID = 0x706c6d73, DB_FILE_APPLICATION_ID_AT = 68 };
 
 /* The content of the lock file. */
 enum db_file_state {
@@ -49,6 +50,9 @@ void db_file_fini(struct db_file *file);
  * shared memory are not enough for SQLite's write-ahead log; -EBADMSG: no
  * longer a database, or marked as damaged; -EINVAL: not a plimsoll database. */
 must_check int db_file_check(const struct db_file *file, struct error *err);
+
+/* True: *id is the application id in the header of the database that fd is. */
+bool db_file_read_id(uint32_t *id, int fd);
 
 /* Whether the file is certainly a plimsoll database, even if it is damaged. */
 bool db_file_is_ours(const struct db_file *file);

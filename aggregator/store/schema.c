@@ -1,5 +1,6 @@
 #include "aggregator/store/schema.h"
 
+#include "aggregator/store/backup_mark.h"
 #include "aggregator/store/blob_bytes.h"
 #include "aggregator/store/conversion.h"
 #include "aggregator/store/db.h"
@@ -56,7 +57,7 @@ static int check_owner(struct sqlite3 *db, struct error *err)
 			"'table' AND name IN ('node', 'report')",
 			err);
 	}
-	if (r == 0 && id != DB_FILE_APPLICATION_ID &&
+	if (r == 0 && id != DB_FILE_APPLICATION_ID && id != BACKUP_MARK_ID &&
 		(id != 0 || (tables > 0 && known != 2))) {
 		r = error_set(err, -EINVAL,
 			"another program's database; left unchanged");

@@ -1,3 +1,4 @@
+#include "aggregator/store/backup_mark.h"
 #include "aggregator/store/commit_interval.h"
 #include "aggregator/store/db.h"
 #include "aggregator/store/db_file.h"
@@ -62,6 +63,7 @@ static int open_all(struct writer *w, struct store_opening *opening,
 		? 0
 		: db_file_init(&w->file, w->store->path, err);
 
+	r = r == 0 ? backup_mark_take(&w->file, err) : r;
 	if (r == 0) {
 		r = tables_open(&w->tables, &w->file, w->store,
 			&opening->last_reports, err);

@@ -256,6 +256,37 @@ class Store(Base):
         self.assertEqual(aggregator.stop(), 0)
         assert_complete(self, aggregator, [program])
 
+    @mark(steady="a restored backup is the state of the backup")
+    def test_a_backup_beside_an_old_log_is_restored_without_it(self):
+        aggregator = self.start()
+        program = self.start_agent("node-a", aggregator)
+        eventually("reports are stored", lambda: count(aggregator.db) >= 10)
+        copy = self.folder.path / "copy.db"
+        subprocess.run([BIN / "plimsoll-aggregator", "backup", "--db",
+                        aggregator.db, "--to", copy], check=True,
+                       timeout=PATIENCE_S)
+        (saved,) = stored_seqs(copy).values()
+        eventually("more reports are stored",
+                   lambda: count(aggregator.db) >= len(saved) + 10)
+        program.kill()
+        aggregator.kill()
+        log = pathlib.Path(f"{aggregator.db}-wal")
+        old = log.read_bytes()
+        self.assertTrue(old)
+        shutil.copyfile(copy, aggregator.db)
+        aggregator.start()
+        aggregator.wait_log("backup restored beside a log of another database")
+        self.assertEqual(
+            pathlib.Path(f"{log}.before-restore-1").read_bytes(), old)
+        self.assertEqual(list(stored_seqs(aggregator.db).values()), [saved])
+        aggregator.kill()
+        aggregator.start()  # the log is its own now, and stays
+        self.assertFalse(
+            pathlib.Path(f"{log}.before-restore-2").exists())
+        self.assertEqual(aggregator.health("/readyz")[2], "ok\n")
+        self.assertEqual(aggregator.stop(), 0)
+        self.assertEqual(list(stored_seqs(aggregator.db).values()), [saved])
+
     def test_a_backup_of_a_running_aggregator_is_complete(self):
         aggregator = self.start()
         self.start_agent("node-a", aggregator)
