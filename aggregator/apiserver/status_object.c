@@ -130,7 +130,7 @@ static void count_agents(struct agents_object *out, const struct live *live)
 static void fill_store(struct store_object *out, const struct api *api,
 	bool is_open)
 {
-	const char *reason = is_open ? store_last_error(api->store) : "";
+	const char *reason = is_open ? store_complaint(api->store) : "";
 	const struct store_stats stats = store_stats(api->store);
 
 	out->state = !is_open	    ? "Opening"

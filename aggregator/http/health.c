@@ -1,5 +1,6 @@
 #include "aggregator/http/health.h"
 
+#include "aggregator/store/stats.h"
 #include "lib/buffer.h"
 #include "lib/memory.h"
 
@@ -19,7 +20,7 @@ static void serve_ready(void *owner, struct httpd_request *request)
 		httpd_reply_error(request, 503, "the store is not open");
 		return;
 	}
-	store = store_last_error(health->store);
+	store = store_complaint(health->store);
 	remote = health->remote == NULL
 		? ""
 		: remote_write_last_error(health->remote);

@@ -104,6 +104,9 @@ static void write_store(struct buffer *out, const struct metrics_self *self)
 	exposition_single(out, "plimsoll_aggregator_storing",
 		"1 while incoming reports are stored, else 0", EXPOSITION_GAUGE,
 		self->is_storing ? 1 : 0);
+	exposition_single(out, "plimsoll_aggregator_database_damaged",
+		"1 if damage was found in the database since the start, else 0",
+		EXPOSITION_GAUGE, self->store.is_damaged ? 1 : 0);
 	write_size(out, &self->store);
 	exposition_single(out, "plimsoll_aggregator_rollups_left_out_total",
 		"Hours of a node without minutes and hours, because the node "

@@ -17,6 +17,7 @@ struct store_stats {
 	 * REPORT_UNKNOWN: not counted yet. */
 	uint64_t database_bytes;
 	uint64_t database_max_bytes; /* REPORT_UNKNOWN: there is no limit */
+	bool is_damaged; /* damage was found; a start sets the file aside */
 	struct left_out left_out;
 	/* How long commits took, with those that failed: each from the first
 	 * row of a group of batches to the end of its transaction. */
@@ -25,6 +26,10 @@ struct store_stats {
 
 /* Seconds, from 1 ms to 8 s. */
 extern const struct histogram_shape store_stats_commits;
+
+/* Why the store is degraded, in words; "": it is not. Borrowed until the event
+ * loop runs again. */
+const char *store_complaint(const struct store *store);
 
 /* Reads nothing from the disk. */
 struct store_stats store_stats(struct store *store);

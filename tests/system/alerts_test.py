@@ -62,6 +62,10 @@ CASES = {
     "PlimsollNotStoring": (
         {"plimsoll_aggregator_storing": 0}, {}, {},
         {"plimsoll_aggregator_storing": 1}),
+    "PlimsollDatabaseDamaged": (
+        {"plimsoll_aggregator_database_damaged": 1}, {},
+        {"summary": "The aggregator's database is damaged"},
+        {"plimsoll_aggregator_database_damaged": 0}),
     "PlimsollDatabaseNearlyFull": (
         {BYTES: 95, LIMIT: 100}, {},
         {"summary": "The database is at 95% of --max-db-size"},

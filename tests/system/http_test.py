@@ -142,6 +142,7 @@ class Metrics(OneNode):
         got = samples(self.scrape())
         self.assertEqual(got["plimsoll_aggregator_nodes", 'state="fresh"'], 1)
         self.assertEqual(got["plimsoll_aggregator_storing", ""], 1)
+        self.assertEqual(got["plimsoll_aggregator_database_damaged", ""], 0)
         self.assertEqual(got["plimsoll_aggregator_rollups_left_out_total", ""], 0)
         self.assertEqual(
             got["plimsoll_aggregator_rollup_samples_left_out_total", ""], 0)

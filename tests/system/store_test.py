@@ -190,6 +190,11 @@ class Store(Base):
         aggregator.start()
         aggregator.wait_log("database check found damage|"
                             "database is damaged|damaged database set aside")
+        if "damaged database set aside" not in aggregator.log():
+            eventually("damage is told", lambda: aggregator.health(
+                "/readyz")[2].startswith("degraded: the database is damaged"))
+            self.assertEqual(aggregator.metric(
+                "plimsoll_aggregator_database_damaged "), 1)
         aggregator.stop()
         aggregator.start()
         aside = pathlib.Path(f"{aggregator.db}.damaged-1")

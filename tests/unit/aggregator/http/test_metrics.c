@@ -45,6 +45,7 @@ static struct metrics_self self_of(void)
 		.is_storing = true,
 		.store = { .database_bytes = 18,
 			.database_max_bytes = 19,
+			.is_damaged = true,
 			.left_out = { 20, 21 } },
 		.identities = 22,
 		.is_remote = true,
