@@ -2,11 +2,11 @@
 
 #include "lib/memory.h"
 #include "scheduler/answers/anew.h"
-#include "scheduler/answers/launcher_spec.h"
 #include "scheduler/answers/placement_status.h"
 #include "scheduler/answers/subject.h"
 #include "scheduler/cache/reservations.h"
 #include "scheduler/kubevirt/kubevirt.h"
+#include "scheduler/launcher/launcher_spec.h"
 
 #include <errno.h>
 #include <string.h>
@@ -116,6 +116,13 @@ static void note_usage(struct pod *pod, const struct placement_answer *where)
 	}
 }
 
+static enum launcher_spec_kind kind_of(enum placement_kind kind)
+{
+	return kind == PLACEMENT_VM_OBJECT ? LAUNCHER_SPEC_VM
+		: kind == PLACEMENT_VMI_OBJECT ? LAUNCHER_SPEC_VMI
+					       : LAUNCHER_SPEC_POD;
+}
+
 static int write_manifest(struct buffer *out,
 	const struct placement_answer *where, const struct placement_spec *spec,
 	struct error *err)
@@ -130,7 +137,7 @@ static int write_manifest(struct buffer *out,
 		kubevirt_launcher_settings(where->kubevirt, &settings);
 	}
 	r = launcher_spec_pod(&pod, &derivation,
-		&(const struct launcher_spec){ .kind = spec->kind,
+		&(const struct launcher_spec){ .kind = kind_of(spec->kind),
 			.object = spec->object,
 			.namespace = where->namespace,
 			.interner = where->cache->interner,

@@ -7,12 +7,12 @@
 #pragma once
 
 #include "lib/buffer.h"
-#include "scheduler/kubevirt/launcher_settings.h"
 #include "scheduler/kubevirt/migration.h"
 #include "scheduler/kubevirt/migration_limits.h"
 #include "scheduler/kubevirt/node_counters.h"
 #include "scheduler/kubevirt/orders.h"
 #include "scheduler/kubevirt/vmi.h"
+#include "scheduler/launcher/launcher_settings.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,8 +4,8 @@
 
 #include "kube/json_value.h"
 #include "lib/buffer.h"
-#include "scheduler/kubevirt/launcher_settings.h"
 #include "scheduler/kubevirt/migration_limits.h"
+#include "scheduler/launcher/launcher_settings.h"
 
 #include <stdbool.h>
 

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "lib/json.h"
-#include "scheduler/make_room/launcher_shape.h"
+#include "scheduler/launcher/launcher_shape.h"
 #include "scheduler/plan/plan.h"
 
 #include <stdbool.h>

@@ -40,11 +40,12 @@ EDGES = {
     "scheduler/forecast": "kube",
     "scheduler/objects": "scheduler/forecast",
     "scheduler/cluster": "proto scheduler/objects",
+    "scheduler/launcher": "scheduler/objects",
     "scheduler/admission": "lib/http scheduler/cluster",
     "scheduler/cache": "scheduler/cluster",
     "scheduler/filter": "scheduler/cluster",
     "scheduler/bind": "scheduler/cache scheduler/filter",
-    "scheduler/kubevirt": "scheduler/cluster",
+    "scheduler/kubevirt": "scheduler/cluster scheduler/launcher",
     "scheduler/loads": "lib/mq scheduler/cache",
     "scheduler/rebalance": "scheduler/cluster",
     "scheduler/mover":
@@ -54,12 +55,12 @@ EDGES = {
     "scheduler/planner": "scheduler/mover scheduler/plan",
     "scheduler/score": "scheduler/filter",
     "scheduler/make_room": "scheduler/planner scheduler/score",
-    "scheduler/answers": "scheduler/make_room",
+    "scheduler/answers": "scheduler/planner scheduler/score",
     "scheduler/certificates": "kube lib/tls",
     "scheduler/offline": "scheduler/mover scheduler/plan scheduler/score",
     "scheduler":
         "auth scheduler/admission scheduler/answers"
-        " scheduler/certificates scheduler/offline",
+        " scheduler/certificates scheduler/make_room scheduler/offline",
     "simulate/comparators": "scheduler/rebalance",
     "simulate": "scheduler/score simulate/comparators",
 }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "lib/json.h"
-#include "scheduler/answers/launcher_derivation.h"
+#include "scheduler/launcher/launcher_derivation.h"
 
 /* Writes the members nodeSelector, affinity, tolerations and
  * topologySpreadConstraints of the pod's spec. */

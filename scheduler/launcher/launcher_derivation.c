@@ -1,6 +1,6 @@
-#include "scheduler/answers/launcher_derivation.h"
+#include "scheduler/launcher/launcher_derivation.h"
 
-#include "scheduler/answers/value_json.h"
+#include "scheduler/launcher/value_json.h"
 
 void derivation_note(struct derivation *d, const char *words)
 {

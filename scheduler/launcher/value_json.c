@@ -1,4 +1,4 @@
-#include "scheduler/answers/value_json.h"
+#include "scheduler/launcher/value_json.h"
 
 static bool write_scalar(struct json *j, const char *key,
 	const struct json_value *value)

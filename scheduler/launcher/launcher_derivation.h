@@ -4,9 +4,9 @@
 
 #include "kube/json_value.h"
 #include "lib/json.h"
-#include "scheduler/answers/launcher_needs.h"
-#include "scheduler/answers/launcher_spec.h"
-#include "scheduler/make_room/launcher_amounts.h"
+#include "scheduler/launcher/launcher_amounts.h"
+#include "scheduler/launcher/launcher_needs.h"
+#include "scheduler/launcher/launcher_spec.h"
 
 #include <stdbool.h>
 #include <stddef.h>

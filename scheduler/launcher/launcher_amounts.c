@@ -1,4 +1,4 @@
-#include "scheduler/make_room/launcher_amounts.h"
+#include "scheduler/launcher/launcher_amounts.h"
 
 #define MIB (INT64_C(1) << 20)
 #define MB INT64_C(1000000)

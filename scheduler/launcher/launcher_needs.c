@@ -1,7 +1,7 @@
-#include "scheduler/answers/launcher_needs.h"
+#include "scheduler/launcher/launcher_needs.h"
 
 #include "kube/quantity.h"
-#include "scheduler/make_room/launcher_shape.h"
+#include "scheduler/launcher/launcher_shape.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-#include "scheduler/answers/launcher_spec.h"
+#include "scheduler/launcher/launcher_spec.h"
 
 #include "lib/memory.h"
-#include "scheduler/answers/launcher_constraints.h"
-#include "scheduler/answers/launcher_derivation.h"
+#include "scheduler/launcher/launcher_constraints.h"
+#include "scheduler/launcher/launcher_derivation.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -19,7 +19,7 @@ enum {
 static void write_meta(struct derivation *d, struct json *j, const char *prefix)
 {
 	scoped_free char *name = xasprintf("%s%s", prefix, d->name);
-	bool is_pod = d->spec->kind == PLACEMENT_POD_OBJECT;
+	bool is_pod = d->spec->kind == LAUNCHER_SPEC_POD;
 
 	json_object(j, "metadata");
 	json_string(j, "name", name);
@@ -230,7 +230,7 @@ static int read_pod(struct pod **out, struct derivation *d, struct error *err)
 	struct json_value *object = NULL;
 	int r;
 
-	if (d->spec->kind == PLACEMENT_POD_OBJECT) {
+	if (d->spec->kind == LAUNCHER_SPEC_POD) {
 		write_pod(d, &j);
 	} else {
 		write_launcher(d, &j);
@@ -276,7 +276,7 @@ static int find_parts(struct derivation *d, struct error *err)
 	d->from = json_value_text_at(object, "kind", "");
 	d->meta = json_value_get(object, "metadata");
 	d->vmi = spec;
-	if (d->spec->kind == PLACEMENT_VM_OBJECT) {
+	if (d->spec->kind == LAUNCHER_SPEC_VM) {
 		if (json_value_is_object(
 			    json_value_get(spec, "instancetype"))) {
 			return error_set(err, -EINVAL,
@@ -293,7 +293,7 @@ static int find_parts(struct derivation *d, struct error *err)
 	}
 	if (!json_value_is_object(d->vmi)) {
 		return error_set(err, -EINVAL, "the manifest has no %s",
-			d->spec->kind == PLACEMENT_VM_OBJECT
+			d->spec->kind == LAUNCHER_SPEC_VM
 				? "spec.template.spec"
 				: "spec");
 	}
@@ -357,7 +357,7 @@ int launcher_spec_pod(struct pod **out, struct buffer *derivation,
 	if (r < 0) {
 		return r;
 	}
-	return spec->kind == PLACEMENT_POD_OBJECT
+	return spec->kind == LAUNCHER_SPEC_POD
 		? read_pod(out, &d, err)
 		: derive(out, derivation, &d, err);
 }

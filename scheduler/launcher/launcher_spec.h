@@ -13,12 +13,17 @@
 #include "lib/buffer.h"
 #include "lib/error.h"
 #include "lib/interner.h"
-#include "scheduler/answers/spec.h"
-#include "scheduler/kubevirt/launcher_settings.h"
+#include "scheduler/launcher/launcher_settings.h"
 #include "scheduler/objects/pod.h"
 
+enum launcher_spec_kind {
+	LAUNCHER_SPEC_POD,
+	LAUNCHER_SPEC_VMI,
+	LAUNCHER_SPEC_VM,
+};
+
 struct launcher_spec {
-	enum placement_kind kind;	 /* one with an object */
+	enum launcher_spec_kind kind;	 /* of the object */
 	const struct json_value *object; /* borrowed, as the rest */
 	const char *namespace;		 /* of the pod */
 	struct interner *interner;

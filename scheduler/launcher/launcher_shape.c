@@ -1,4 +1,4 @@
-#include "scheduler/make_room/launcher_shape.h"
+#include "scheduler/launcher/launcher_shape.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include "lib/json.h"
 #include "scheduler/forecast/forecast.h"
 #include "scheduler/forecast/model.h"
-#include "scheduler/make_room/launcher_amounts.h"
+#include "scheduler/launcher/launcher_amounts.h"
 
 #define GIB (INT64_C(1) << 30)
 

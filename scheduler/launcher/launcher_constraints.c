@@ -1,4 +1,4 @@
-#include "scheduler/answers/launcher_constraints.h"
+#include "scheduler/launcher/launcher_constraints.h"
 
 #include "lib/memory.h"
 

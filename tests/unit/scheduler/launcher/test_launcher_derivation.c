@@ -1,4 +1,4 @@
-#include "scheduler/answers/launcher_derivation.h"
+#include "scheduler/launcher/launcher_derivation.h"
 
 #include "tests/support/cm.h"
 

@@ -1,6 +1,6 @@
 /* Launcher pods that are derived from recorded VMs, compared with the pods that
  * KubeVirt's virt-controller made of the same VMs. */
-#include "scheduler/answers/launcher_spec.h"
+#include "scheduler/launcher/launcher_spec.h"
 
 #include "tests/unit/scheduler/given.h"
 
@@ -8,7 +8,7 @@
 
 static struct interner *interner;
 
-static struct pod *derive(enum placement_kind kind,
+static struct pod *derive(enum launcher_spec_kind kind,
 	const struct json_value *object, const char *namespace)
 {
 	scoped_buffer struct buffer derivation = BUFFER_MAX(4096);
@@ -80,7 +80,7 @@ static void expect_same_constraints(const struct pod *pod,
 }
 
 static void compare(const struct json_value *record, const char *member,
-	enum placement_kind kind)
+	enum launcher_spec_kind kind)
 {
 	const char *what = json_value_text_at(record, "what", "");
 	const struct json_value *manifest = json_value_get(record, member);
@@ -110,8 +110,8 @@ static void derives_the_pods_that_virt_controller_made(void **state)
 	(void)state;
 	for (const struct json_value *v = json_value_first(records); v != NULL;
 		v = json_value_next(v)) {
-		compare(v, "vmi", PLACEMENT_VMI_OBJECT);
-		compare(v, "vm", PLACEMENT_VM_OBJECT);
+		compare(v, "vmi", LAUNCHER_SPEC_VMI);
+		compare(v, "vm", LAUNCHER_SPEC_VM);
 		count++;
 	}
 	assert_int_equal(count, 10);
@@ -124,7 +124,7 @@ static void a_pod_is_taken_as_it_is(void **state)
 		"{'kind':'Pod','metadata':{'name':'p','labels':{'app':'x'}},"
 		"'spec':{'containers':[{'name':'c','resources':{'requests':{"
 		"'cpu':'2','memory':'1Gi'}}}],'nodeSelector':{'a':'b'}}}");
-	struct pod *pod = derive(PLACEMENT_POD_OBJECT, object, "shop");
+	struct pod *pod = derive(LAUNCHER_SPEC_POD, object, "shop");
 
 	(void)state;
 	assert_string_equal(pod->namespace, "shop");
@@ -158,7 +158,7 @@ static void what_the_manifest_lacks_is_said(void **state)
 	assert_int_equal(
 		launcher_spec_pod(&pod, &derivation,
 			&(const struct launcher_spec){
-				.kind = PLACEMENT_VM_OBJECT,
+				.kind = LAUNCHER_SPEC_VM,
 				.object = object,
 				.namespace = "shop",
 				.interner = interner,
@@ -185,7 +185,7 @@ static void what_the_manifest_lacks_is_said(void **state)
 	json_value_free(object);
 }
 
-static void expect_refused(enum placement_kind kind, const char *json,
+static void expect_refused(enum launcher_spec_kind kind, const char *json,
 	const char *why)
 {
 	scoped_buffer struct buffer derivation = BUFFER_MAX(4096);
@@ -209,33 +209,33 @@ static void expect_refused(enum placement_kind kind, const char *json,
 static void refuses_a_manifest_that_says_too_little(void **state)
 {
 	(void)state;
-	expect_refused(PLACEMENT_VM_OBJECT,
+	expect_refused(LAUNCHER_SPEC_VM,
 		"{'kind':'VirtualMachine','metadata':{'namespace':'other'}}",
 		"the manifest is of namespace other, and the question of shop");
-	expect_refused(PLACEMENT_VM_OBJECT, "{'kind':'VirtualMachine'}",
+	expect_refused(LAUNCHER_SPEC_VM, "{'kind':'VirtualMachine'}",
 		"the manifest has no spec.template.spec");
-	expect_refused(PLACEMENT_VM_OBJECT,
+	expect_refused(LAUNCHER_SPEC_VM,
 		"{'kind':'VirtualMachine','spec':{'instancetype':{'name':'a'},"
 		"'template':{'spec':{}}}}",
 		"the VM names an instancetype");
-	expect_refused(PLACEMENT_VMI_OBJECT, "{'spec':{'domain':{}}}",
+	expect_refused(LAUNCHER_SPEC_VMI, "{'spec':{'domain':{}}}",
 		"the VM has no memory");
-	expect_refused(PLACEMENT_VMI_OBJECT,
+	expect_refused(LAUNCHER_SPEC_VMI,
 		"{'spec':{'domain':{'memory':{'guest':'99999Ti'}}}}",
 		"domain/memory/guest is not 1 byte to 16384 GiB");
-	expect_refused(PLACEMENT_VMI_OBJECT,
+	expect_refused(LAUNCHER_SPEC_VMI,
 		"{'spec':{'domain':{'memory':{'guest':'1Gi'},'cpu':{'cores':64,"
 		"'sockets':64}}}}",
 		"the VM has more than 512 vCPUs");
-	expect_refused(PLACEMENT_VMI_OBJECT,
+	expect_refused(LAUNCHER_SPEC_VMI,
 		"{'spec':{'domain':{'memory':{'guest':'1Gi'},'cpu':{'cores':"
 		"0.5}}}}",
 		"domain/cpu/cores is not 1 to 512");
-	expect_refused(PLACEMENT_VMI_OBJECT,
+	expect_refused(LAUNCHER_SPEC_VMI,
 		"{'spec':{'domain':{'memory':{'guest':'1Gi','hugepages':{"
 		"'pageSize':'4Ki'}}}}}",
 		"pageSize is neither 2Mi nor 1Gi");
-	expect_refused(PLACEMENT_VMI_OBJECT,
+	expect_refused(LAUNCHER_SPEC_VMI,
 		"{'spec':{'domain':{'memory':{'guest':'1Gi'}},'tolerations':"
 		"[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]}}",
 		"nested too deeply");

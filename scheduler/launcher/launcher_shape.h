@@ -9,7 +9,7 @@
 #pragma once
 
 #include "lib/interner.h"
-#include "scheduler/kubevirt/launcher_settings.h"
+#include "scheduler/launcher/launcher_settings.h"
 #include "scheduler/objects/pod.h"
 
 #include <stddef.h>

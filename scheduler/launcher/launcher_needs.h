@@ -1,10 +1,10 @@
 /* The needs of a VM, read from its spec: the input of
- * make_room/launcher_amounts.h. Pure. */
+ * launcher/launcher_amounts.h. Pure. */
 #pragma once
 
 #include "kube/json_value.h"
 #include "lib/error.h"
-#include "scheduler/make_room/launcher_amounts.h"
+#include "scheduler/launcher/launcher_amounts.h"
 
 #include <stdbool.h>
 

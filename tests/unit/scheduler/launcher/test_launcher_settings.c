@@ -1,4 +1,4 @@
-#include "scheduler/kubevirt/launcher_settings.h"
+#include "scheduler/launcher/launcher_settings.h"
 
 #include "tests/unit/scheduler/given.h"
 

@@ -1,4 +1,4 @@
-#include "scheduler/kubevirt/launcher_settings.h"
+#include "scheduler/launcher/launcher_settings.h"
 
 #include "kube/quantity.h"
 

@@ -1,7 +1,7 @@
-#include "scheduler/make_room/launcher_shape.h"
+#include "scheduler/launcher/launcher_shape.h"
 
 #include "scheduler/cluster/node.h"
-#include "scheduler/make_room/launcher_amounts.h"
+#include "scheduler/launcher/launcher_amounts.h"
 #include "tests/unit/scheduler/given.h"
 
 #define GIB (INT64_C(1) << 30)

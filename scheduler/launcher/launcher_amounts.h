@@ -2,7 +2,7 @@
  * computes them. Pure. */
 #pragma once
 
-#include "scheduler/kubevirt/launcher_settings.h"
+#include "scheduler/launcher/launcher_settings.h"
 
 #include <stdbool.h>
 #include <stdint.h>
