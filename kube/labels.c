@@ -12,7 +12,7 @@ size_t labels_slot_count(const struct labels *labels)
 	return labels->shift == 0 ? 0 : (size_t)1 << (ALL_BITS - labels->shift);
 }
 
-static void put(struct labels *labels, struct interner *interner,
+void labels_put(struct labels *labels, struct interner *interner,
 	const char *key, const char *value)
 {
 	uint32_t id = interner_hold(interner, key);
@@ -24,8 +24,8 @@ static void put(struct labels *labels, struct interner *interner,
 	} else {
 		labels->count++;
 	}
-	slot->key = id;
 	slot->value = interner_hold(interner, value);
+	slot->key = id;
 }
 
 static struct labels table_for(size_t count)
@@ -64,7 +64,7 @@ int labels_read(struct labels *out, struct interner *interner,
 
 	*out = count > 0 ? table_for(count) : (struct labels){ 0 };
 	for (v = json_value_first(object); v != NULL; v = json_value_next(v)) {
-		put(out, interner, json_value_key(v), json_value_text(v));
+		labels_put(out, interner, json_value_key(v), json_value_text(v));
 	}
 	return 0;
 }
@@ -87,6 +87,24 @@ struct labels labels_without(const struct labels *labels, uint32_t key)
 		const struct label *label = &labels->slots[i];
 
 		if (label->key != 0 && label->key != key) {
+			*labels_slot(&out, label->key) = *label;
+			out.count++;
+		}
+	}
+	return out;
+}
+
+struct labels labels_copy(const struct labels *labels,
+	struct interner *interner, size_t room)
+{
+	struct labels out = table_for(labels->count + room + 1);
+
+	for (size_t i = 0; i < labels_slot_count(labels); i++) {
+		const struct label *label = &labels->slots[i];
+
+		if (label->key != 0) {
+			interner_hold_id(interner, label->key);
+			interner_hold_id(interner, label->value);
 			*labels_slot(&out, label->key) = *label;
 			out.count++;
 		}

@@ -59,5 +59,13 @@ static inline uint32_t labels_get(const struct labels *labels, uint32_t key)
  * The caller frees its slots. */
 struct labels labels_without(const struct labels *labels, uint32_t key);
 
+/* A set of its own with the same labels, and room for so many more. */
+struct labels labels_copy(const struct labels *labels,
+	struct interner *interner, size_t room);
+
+/* Adds a label, or replaces its value. There must be room. */
+void labels_put(struct labels *labels, struct interner *interner,
+	const char *key, const char *value);
+
 /* labels has every label of wanted. */
 bool labels_include(const struct labels *labels, const struct labels *wanted);

@@ -2,7 +2,6 @@
 
 #include "scheduler/kubevirt/conditions.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -67,34 +66,6 @@ void kubevirt_version_read(struct kubevirt_version *out,
 	launcher_settings_read(&out->launcher, object);
 }
 
-/* Reads digits and moves behind them. False: there are none, or too many. */
-static bool read_number(unsigned *out, const char **text)
-{
-	unsigned number = 0;
-	int digits = 0;
-
-	for (; isdigit((unsigned char)**text) != 0 && digits < 6; digits++) {
-		number = number * 10 + (unsigned)(**text - '0');
-		(*text)++;
-	}
-	*out = number;
-	return digits > 0 && digits < 6;
-}
-
-/* "v1.9.0-d923fdb8" or "1.6.0". False: unreadable. */
-static bool is_new_enough(const char *text, bool *is_readable)
-{
-	unsigned major = 0, minor = 0;
-
-	text += *text == 'v';
-	*is_readable = read_number(&major, &text) && *text++ == '.' &&
-		read_number(&minor, &text);
-	return *is_readable &&
-		(major > KUBEVIRT_MAJOR_MIN ||
-			(major == KUBEVIRT_MAJOR_MIN &&
-				minor >= KUBEVIRT_MINOR_MIN));
-}
-
 static bool is_upgrading(const struct kubevirt_version *version)
 {
 	return version->is_progressing ||
@@ -105,7 +76,7 @@ static bool is_upgrading(const struct kubevirt_version *version)
 bool kubevirt_version_may_order(const struct kubevirt_version *version,
 	struct buffer *why)
 {
-	bool is_readable = true;
+	const struct launcher_settings *settings = &version->launcher;
 
 	if (*version->text == '\0') {
 		buffer_text(why, "KubeVirt is not known to be installed");
@@ -120,9 +91,11 @@ bool kubevirt_version_may_order(const struct kubevirt_version *version,
 			version->outdated);
 	} else if (!version->is_deployed) {
 		buffer_text(why, "KubeVirt is not in phase Deployed");
-	} else if (!is_new_enough(version->text, &is_readable)) {
+	} else if (!launcher_settings_is_from(settings, KUBEVIRT_MAJOR_MIN,
+			   KUBEVIRT_MINOR_MIN)) {
 		buffer_printf(why,
-			is_readable ? "KubeVirt %s is older than %d.%d, which "
+			settings->major > 0 || settings->minor > 0
+				? "KubeVirt %s is older than %d.%d, which "
 				      "introduced migrations to a chosen node"
 				    : "KubeVirt's version '%s' cannot be read, "
 				      "%d.%d is needed",

@@ -54,19 +54,32 @@ int64_t launcher_amounts_overhead(const struct launcher_needs *needs,
 	bytes += pages_of(needs->requested_bytes);
 	bytes += is_guaranteed(needs) ? OVERHEAD_GUARANTEED_BYTES : 0;
 	bytes -= needs->has_graphics ? 0 : VIDEO_BYTES;
+	bytes += needs->extra_bytes;
 	return multiplied(bytes, settings->overhead_ratio);
+}
+
+/* WithCPUPinning(). */
+static unsigned dedicated_of(const struct launcher_needs *needs)
+{
+	unsigned cpus = needs->vcpus + needs->io_threads;
+	unsigned pool = needs->has_supplemental_pool ? needs->io_threads : 0;
+
+	if (!needs->isolates_emulator) {
+		return cpus;
+	}
+	return cpus +
+		(needs->completes_parity && (cpus + pool) % 2 == 0 ? 2 : 1);
 }
 
 static int64_t micro_of(const struct launcher_needs *needs,
 	const struct launcher_settings *settings)
 {
 	if (needs->is_dedicated) {
-		return INT64_C(1000000) *
-			(needs->vcpus + needs->isolates_emulator);
+		return INT64_C(1000000) * dedicated_of(needs);
 	}
 	return needs->requested_micro > 0
 		? needs->requested_micro
-		: divided(INT64_C(1000000) * needs->vcpus,
+		: divided(INT64_C(1000000) * (needs->vcpus + needs->io_threads),
 			  settings->cpu_allocation_ratio);
 }
 
@@ -82,7 +95,10 @@ struct launcher_amounts launcher_amounts_of(const struct launcher_needs *needs,
 		: needs->guest_bytes * 100 / settings->memory_overcommit;
 	struct launcher_amounts amounts = {
 		.micro = micro_of(needs, settings),
-		.bytes = needs->has_pages ? overhead : guest + overhead,
+		.bytes = (needs->has_pages ? 0 : guest) +
+			(needs->leaves_overhead_out && !needs->has_pages
+					? 0
+					: overhead),
 		.page_bytes = needs->has_pages ? needs->guest_bytes : 0,
 	};
 

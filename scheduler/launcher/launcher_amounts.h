@@ -22,7 +22,14 @@ struct launcher_needs {
 	bool is_guaranteed;	/* requests are limits; so with is_dedicated */
 	bool has_pages;		/* the guest's memory is huge pages */
 	bool is_dedicated;	/* its CPUs are its own */
-	bool isolates_emulator; /* one more dedicated CPU */
+	bool isolates_emulator; /* one more dedicated CPU, or two: */
+	bool completes_parity;	/* so that their number is even */
+	/* ioThreads.supplementalPoolThreadCount: CPUs beside the vCPUs. */
+	unsigned io_threads;
+	bool has_supplemental_pool; /* the policy of these threads */
+	/* Overhead for devices, probes, memory encryption and the like. */
+	int64_t extra_bytes;
+	bool leaves_overhead_out; /* resources.overcommitGuestOverhead */
 	bool has_graphics;
 	bool has_log; /* the sidecar that logs the serial console */
 };

@@ -1,55 +1,63 @@
 #include "scheduler/launcher/launcher_constraints.h"
 
 #include "lib/memory.h"
+#include "scheduler/launcher/launcher_selector.h"
 
 #include <string.h>
 
-static void write_cpu_labels(struct derivation *d, struct json *j)
+static const char preferred[] =
+	"preferredDuringSchedulingIgnoredDuringExecution";
+
+static void write_absent(struct json *j, const char *key)
 {
-	const struct json_value *cpu = json_value_at(d->vmi, "domain/cpu");
-	const char *model = json_value_text_at(cpu, "model", "");
-	const struct json_value *features = json_value_get(cpu, "features");
+	json_object(j, NULL);
+	json_string(j, "key", key);
+	json_string(j, "operator", "DoesNotExist");
+	json_object_end(j);
+}
 
-	if (*model != '\0' && !d->reading.is_host_model &&
-		strcmp(model, "host-passthrough") != 0) {
-		scoped_free char *key =
-			xasprintf("cpu-model.node.kubevirt.io/%s", model);
+static bool is_forbidden(const struct json_value *feature)
+{
+	return strcmp(json_value_text_at(feature, "policy", ""), "forbid") ==
+		0;
+}
 
-		json_string(j, key, "true");
+static const struct json_value *features_of(const struct derivation *d)
+{
+	return json_value_at(d->vmi, "domain/cpu/features");
+}
+
+static bool avoids_nodes(const struct derivation *d)
+{
+	const struct json_value *v = json_value_first(features_of(d));
+
+	while (v != NULL && !is_forbidden(v)) {
+		v = json_value_next(v);
 	}
-	for (const struct json_value *v = json_value_first(features); v != NULL;
-		v = json_value_next(v)) {
-		scoped_free char *key =
-			xasprintf("cpu-feature.node.kubevirt.io/%s",
-				json_value_text_at(v, "name", ""));
-		const char *policy = json_value_text_at(v, "policy", "require");
+	return d->reading.is_host_model || v != NULL;
+}
 
-		if (strcmp(policy, "require") == 0) {
-			json_string(j, key, "true");
+/* A VM with the CPU model host-model stays away from nodes with this label, and
+ * every VM from nodes that have a feature that it forbids. */
+static void write_avoided(const struct derivation *d, struct json *j)
+{
+	const struct json_value *v = json_value_first(features_of(d));
+
+	if (d->reading.is_host_model) {
+		write_absent(j,
+			"node-labeller.kubevirt.io/obsolete-host-model");
+	}
+	for (; v != NULL; v = json_value_next(v)) {
+		if (is_forbidden(v)) {
+			scoped_free char *key =
+				xasprintf("cpu-feature.node.kubevirt.io/%s",
+					json_value_text_at(v, "name", ""));
+
+			write_absent(j, key);
 		}
 	}
 }
 
-/* Architecture and machine type are those of the cluster, unless they are
- * set. */
-static void write_selector(struct derivation *d, struct json *j)
-{
-	const char *arch = json_value_text_at(d->vmi, "architecture", "");
-
-	json_object(j, "nodeSelector");
-	derivation_copy_members(d, j, json_value_get(d->vmi, "nodeSelector"));
-	json_string(j, "kubevirt.io/schedulable", "true");
-	if (*arch != '\0') {
-		json_string(j, "kubernetes.io/arch", arch);
-	}
-	if (d->reading.needs.is_dedicated) {
-		json_string(j, "kubevirt.io/cpumanager", "true");
-	}
-	write_cpu_labels(d, j);
-	json_object_end(j);
-}
-
-/* A VM with the CPU model host-model stays away from nodes with this label. */
 static void write_term(struct derivation *d, struct json *j,
 	const struct json_value *term)
 {
@@ -64,15 +72,33 @@ static void write_term(struct derivation *d, struct json *j,
 		v = json_value_next(v)) {
 		derivation_copy(d, j, NULL, v);
 	}
-	if (d->reading.is_host_model) {
-		json_object(j, NULL);
-		json_string(j, "key",
-			"node-labeller.kubevirt.io/obsolete-host-model");
-		json_string(j, "operator", "DoesNotExist");
-		json_object_end(j);
-	}
+	write_avoided(d, j);
 	json_array_end(j);
 	json_object_end(j);
+}
+
+/* A VM that may be emulated prefers nodes of its own architecture. */
+static void write_preferred(struct derivation *d, struct json *j,
+	const struct json_value *list)
+{
+	const char *arch = json_value_text_at(d->vmi, "architecture", "");
+
+	json_array(j, preferred);
+	for (const struct json_value *v = json_value_first(list); v != NULL;
+		v = json_value_next(v)) {
+		derivation_copy(d, j, NULL, v);
+	}
+	if (d->settings->crosses_architectures && *arch != '\0') {
+		scoped_free char *name = derivation_architecture(d);
+		scoped_free char *term = xasprintf(
+			"{\"weight\":100,\"preference\":{\"matchExpressions\":"
+			"[{\"key\":\"kubernetes.io/arch\",\"operator\":"
+			"\"In\",\"values\":[\"%s\"]}]}}",
+			name);
+
+		json_raw(j, NULL, term);
+	}
+	json_array_end(j);
 }
 
 static void write_node_affinity(struct derivation *d, struct json *j,
@@ -80,15 +106,13 @@ static void write_node_affinity(struct derivation *d, struct json *j,
 {
 	static const char required[] =
 		"requiredDuringSchedulingIgnoredDuringExecution";
-	static const char preferred[] =
-		"preferredDuringSchedulingIgnoredDuringExecution";
 	const struct json_value *terms = json_value_get(
 		json_value_get(affinity, required), "nodeSelectorTerms");
 	const struct json_value *v = json_value_first(terms);
 
 	json_object(j, "nodeAffinity");
-	derivation_copy(d, j, preferred, json_value_get(affinity, preferred));
-	if (v != NULL || d->reading.is_host_model) {
+	write_preferred(d, j, json_value_get(affinity, preferred));
+	if (v != NULL || avoids_nodes(d)) {
 		json_object(j, required);
 		json_array(j, "nodeSelectorTerms");
 		do {
@@ -116,7 +140,7 @@ static void write_affinity(struct derivation *d, struct json *j)
 
 void launcher_constraints_write(struct derivation *d, struct json *j)
 {
-	write_selector(d, j);
+	launcher_selector_write(d, j);
 	write_affinity(d, j);
 	derivation_copy(d, j, "tolerations",
 		json_value_get(d->vmi, "tolerations"));

@@ -1,5 +1,5 @@
-/* Where a VM's launcher pod may run, as services/template.go and
- * services/nodeselectorrenderer.go of KubeVirt render it. */
+/* Where a VM's launcher pod may run, as services/template.go of
+ * KubeVirt renders it. */
 #pragma once
 
 #include "lib/json.h"

@@ -1,6 +1,9 @@
 #include "scheduler/launcher/launcher_derivation.h"
 
+#include "lib/memory.h"
 #include "scheduler/launcher/value_json.h"
+
+#include <ctype.h>
 
 void derivation_note(struct derivation *d, const char *words)
 {
@@ -28,4 +31,21 @@ void derivation_copy_members(struct derivation *d, struct json *j,
 	if (d->is_whole) {
 		d->is_whole = value_json_write_members(j, object);
 	}
+}
+
+char *derivation_architecture(const struct derivation *d)
+{
+	char *lower =
+		xstrdup(json_value_text_at(d->vmi, "architecture", ""));
+	char *to = lower;
+
+	for (const char *from = lower; *from != '\0'; from++) {
+		int c = tolower((unsigned char)*from);
+
+		if (isalnum(c) != 0 || c == '_' || c == '-') {
+			*to++ = (char)c;
+		}
+	}
+	*to = '\0';
+	return lower;
 }

@@ -14,9 +14,11 @@
 enum { DERIVATION_NOTES_MAX = 4 };
 
 struct derivation {
-	const struct launcher_spec *spec;
-	const struct json_value *meta, *vmi; /* metadata and spec of the VMI */
-	const struct json_value *claims;     /* dataVolumeTemplates; or NULL */
+	const struct launcher_spec *spec; /* NULL: of a VMI that runs */
+	const struct launcher_settings *settings;
+	/* Metadata, spec and status of the VMI; NULL: none. */
+	const struct json_value *meta, *vmi, *status;
+	const struct json_value *claims; /* dataVolumeTemplates; or NULL */
 	const char *from, *name;
 	struct launcher_reading reading;
 	struct launcher_amounts amounts;
@@ -33,3 +35,7 @@ void derivation_copy(struct derivation *d, struct json *j, const char *key,
 	const struct json_value *value);
 void derivation_copy_members(struct derivation *d, struct json *j,
 	const struct json_value *object);
+
+/* The VM's architecture as Kubernetes writes it, which the caller frees; "": it
+ * names none. Only letters, digits and "_-", because it is written as JSON. */
+char *derivation_architecture(const struct derivation *d);

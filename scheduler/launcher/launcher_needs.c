@@ -1,6 +1,7 @@
 #include "scheduler/launcher/launcher_needs.h"
 
 #include "kube/quantity.h"
+#include "scheduler/launcher/launcher_extras.h"
 #include "scheduler/launcher/launcher_shape.h"
 
 #include <errno.h>
@@ -122,13 +123,15 @@ static void read_cpu(struct launcher_reading *out,
 	const struct json_value *domain)
 {
 	const struct json_value *cpu = json_value_get(domain, "cpu");
-	const char *model = json_value_text_at(cpu, "model", "host-model");
+	const char *model = json_value_text_at(cpu, "model", "");
 
 	out->needs.is_dedicated =
 		json_value_true(json_value_get(cpu, "dedicatedCpuPlacement"));
 	out->needs.isolates_emulator = out->needs.is_dedicated &&
 		json_value_true(json_value_get(cpu, "isolateEmulatorThread"));
-	out->is_host_model = strcmp(model, "host-model") == 0;
+	out->model = model;
+	out->is_host_model =
+		*model == '\0' || strcmp(model, "host-model") == 0;
 }
 
 /* ---- memory ---- */
@@ -193,6 +196,7 @@ int launcher_needs_read(struct launcher_reading *out,
 
 	*out = (struct launcher_reading){ 0 };
 	r = read_vcpus(&out->needs, domain, err);
+	r = r < 0 ? r : launcher_extras_read(&out->needs, spec, err);
 	r = r < 0 ? r : read_memory(out, domain, err);
 	out->needs.is_guaranteed &= out->needs.limit_bytes > 0 &&
 		(out->needs.requested_bytes == 0 ||

@@ -12,7 +12,8 @@ struct launcher_reading {
 	struct launcher_needs needs;
 	const char *pages; /* "2Mi" or "1Gi", borrowed; NULL: ordinary memory */
 	bool has_network;  /* needs /dev/net/tun and vhost-net */
-	bool is_host_model; /* of CPU */
+	const char *model; /* of the CPU; borrowed; "": none is named */
+	bool is_host_model; /* host-model, or none is named */
 };
 
 /* spec: of a VirtualMachineInstance. -EINVAL: it has no memory, or amounts that

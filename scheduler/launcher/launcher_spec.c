@@ -275,6 +275,7 @@ static int find_parts(struct derivation *d, struct error *err)
 
 	d->from = json_value_text_at(object, "kind", "");
 	d->meta = json_value_get(object, "metadata");
+	d->status = json_value_get(object, "status");
 	d->vmi = spec;
 	if (d->spec->kind == LAUNCHER_SPEC_VM) {
 		if (json_value_is_object(
@@ -287,6 +288,7 @@ static int find_parts(struct derivation *d, struct error *err)
 		if (json_value_is_object(json_value_get(spec, "preference"))) {
 			derivation_note(d, "the preference is not read");
 		}
+		d->status = NULL;
 		d->meta = json_value_at(spec, "template/metadata");
 		d->vmi = json_value_at(spec, "template/spec");
 		d->claims = json_value_get(spec, "dataVolumeTemplates");
@@ -302,7 +304,7 @@ static int find_parts(struct derivation *d, struct error *err)
 
 static void write_derivation(struct buffer *out, const struct derivation *d)
 {
-	const struct launcher_settings *settings = d->spec->settings;
+	const struct launcher_settings *settings = d->settings;
 	struct json j = json_into(out);
 
 	json_object(&j, NULL);
@@ -335,7 +337,10 @@ static int derive(struct pod **out, struct buffer *derivation,
 	if (r < 0) {
 		return r;
 	}
-	d->amounts = launcher_amounts_of(&d->reading.needs, d->spec->settings);
+	if (*d->reading.model == '\0') {
+		d->reading.model = "host-model"; /* virt-api's default */
+	}
+	d->amounts = launcher_amounts_of(&d->reading.needs, d->settings);
 	if (json_value_get(d->vmi, "priorityClassName") != NULL) {
 		derivation_note(d,
 			"the priority class is not read: priority 0");
@@ -350,7 +355,9 @@ static int derive(struct pod **out, struct buffer *derivation,
 int launcher_spec_pod(struct pod **out, struct buffer *derivation,
 	const struct launcher_spec *spec, struct error *err)
 {
-	struct derivation d = { .spec = spec, .is_whole = true };
+	struct derivation d = { .spec = spec,
+		.settings = spec->settings,
+		.is_whole = true };
 	int r = read_names(&d, err);
 
 	r = r < 0 ? r : find_parts(&d, err);

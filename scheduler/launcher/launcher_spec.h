@@ -1,5 +1,6 @@
-/* The pod of a manifest: a Pod as it is, or the launcher pod that
- * virt-controller would create for a VirtualMachineInstance or VirtualMachine.
+/* The pod of a VM that starts, from a manifest: a Pod as it is, or the launcher
+ * pod that virt-controller would create for a VirtualMachineInstance or
+ * VirtualMachine.
  *
  * The launcher pod is derived by the rules of KubeVirt 1.9 with the settings of
  * the cluster's KubeVirt. It has the requests, devices, node selector,

@@ -1,22 +1,51 @@
 #include "scheduler/objects/launcher.h"
 
+#include "kube/quantity.h"
 #include "kube/time.h"
 
 #include <string.h>
 
+static const struct json_value *find_compute(const struct json_value *list)
+{
+	const struct json_value *c = json_value_first(list);
+
+	while (c != NULL &&
+		strcmp(json_value_text_at(c, "name", ""), "compute") != 0) {
+		c = json_value_next(c);
+	}
+	return c;
+}
+
 /* NULL: the kubelet has not reported the container. */
 static const struct json_value *state_of(const struct json_value *pod)
 {
-	const struct json_value *list =
-		json_value_at(pod, "status/containerStatuses");
+	return json_value_get(
+		find_compute(json_value_at(pod, "status/containerStatuses")),
+		"state");
+}
 
-	for (const struct json_value *c = json_value_first(list); c != NULL;
-		c = json_value_next(c)) {
-		if (strcmp(json_value_text_at(c, "name", ""), "compute") == 0) {
-			return json_value_get(c, "state");
-		}
-	}
-	return NULL;
+static struct quantity request_of(const struct json_value *container,
+	const char *path)
+{
+	const char *text = json_value_text_at(container, path, "0");
+	struct quantity amount = { 0 };
+
+	return quantity_parse(&amount, text, NULL) == 0
+		? amount
+		: (struct quantity){ 0 };
+}
+
+struct launcher_compute launcher_compute_of(const struct json_value *spec)
+{
+	const struct json_value *c =
+		find_compute(json_value_get(spec, "containers"));
+
+	return (struct launcher_compute){
+		.cpu_milli =
+			quantity_milli(request_of(c, "resources/requests/cpu")),
+		.memory_bytes = quantity_units(
+			request_of(c, "resources/requests/memory")),
+	};
 }
 
 static int64_t time_at(const struct json_value *state, const char *path)

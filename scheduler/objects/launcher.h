@@ -17,6 +17,12 @@
  * is a Pod object. */
 int64_t launcher_started_us(const struct json_value *pod);
 
+/* Its requests: CPU thousandths and bytes; 0: none. spec is the pod's. */
+struct launcher_compute {
+	int64_t cpu_milli, memory_bytes;
+};
+struct launcher_compute launcher_compute_of(const struct json_value *spec);
+
 /* How long the container of a pod that ended ran; 0: it never ran. */
 int64_t launcher_ran_us(const struct json_value *pod);
 

@@ -9,7 +9,6 @@
 #include "lib/memory.h"
 #include "scheduler/forecast/forecast.h"
 #include "scheduler/forecast/model.h"
-#include "scheduler/objects/launcher.h"
 #include "scheduler/objects/unsupported.h"
 #include "scheduler/objects/value_list.h"
 
@@ -181,6 +180,9 @@ static void read_requests(struct pod *pod, const struct json_value *spec,
 			status, behaviours, &err),
 		&err);
 	nonzero_read(&pod->nonzero, spec, &pod->requests);
+	if (pod->is_vm) {
+		pod->compute = launcher_compute_of(spec);
+	}
 	pod->requests_kvm = requests_resource(pod, "devices.kubevirt.io/kvm");
 	pod->requests_hugepages = requests_hugepages(pod);
 	pod->vcpus = pod->is_vm ? forecast_vcpus(spec) : 0;

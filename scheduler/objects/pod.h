@@ -15,6 +15,7 @@
 #include "scheduler/objects/behaviours.h"
 #include "scheduler/objects/features.h"
 #include "scheduler/objects/host_ports.h"
+#include "scheduler/objects/launcher.h"
 #include "scheduler/objects/node_selector.h"
 #include "scheduler/objects/nonzero_requests.h"
 #include "scheduler/objects/pod_affinity.h"
@@ -92,6 +93,7 @@ struct pod {
 
 	struct resources requests;
 	struct nonzero_requests nonzero;
+	struct launcher_compute compute; /* of a VM: requests of `compute` */
 	bool requests_kvm;     /* requests devices.kubevirt.io/kvm */
 	bool requests_hugepages;
 	double vcpus;	       /* of a VM: see objects/forecast.h; else 0 */
