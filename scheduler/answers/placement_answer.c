@@ -1,5 +1,6 @@
 #include "scheduler/answers/placement_answer.h"
 
+#include "lib/json.h"
 #include "lib/memory.h"
 #include "scheduler/answers/anew.h"
 #include "scheduler/answers/placement_status.h"
@@ -38,10 +39,47 @@ static void write_pending(struct buffer *out,
 	reservations_resume(where->reservations, queued->pod);
 }
 
+static void note_unknown(struct buffer *derivation, const char *why)
+{
+	scoped_free char *note = xasprintf(
+		"the next pod is not known, so its constraints are those of "
+		"the pod that runs: %s",
+		why);
+	struct json j = json_into(derivation);
+
+	json_object(&j, NULL);
+	json_string(&j, "from", "Pod");
+	json_array(&j, "notes");
+	json_string(&j, NULL, note);
+	json_array_end(&j);
+	json_object_end(&j);
+}
+
+/* A VM that runs comes to another node by a migration. Appends to the
+ * derivation if its target pod is not known. */
+static void ask_about_next(struct next_pod *next, struct anew *anew,
+	const struct placement_answer *where, const struct subject *subject,
+	struct buffer *derivation)
+{
+	scoped_buffer struct buffer why = BUFFER_MAX(DERIVATION_MAX / 4);
+
+	*next = (struct next_pod){ 0 };
+	if (where->kubevirt == NULL) {
+		note_unknown(derivation, "KubeVirt's objects are not watched");
+	} else if (kubevirt_next_pod(where->kubevirt, next, anew->shared,
+			   &subject->node->labels, &why)) {
+		anew->pod = next->pod;
+	} else {
+		note_unknown(derivation, why.data);
+	}
+}
+
 static int write_bound(struct buffer *out, const struct placement_answer *where,
 	const struct subject *subject, struct error *err)
 {
+	scoped_buffer struct buffer derivation = BUFFER_MAX(DERIVATION_MAX);
 	struct placement_status_context context;
+	struct next_pod next;
 	struct anew anew;
 
 	if (!subject->pod->is_vm) {
@@ -57,10 +95,13 @@ static int write_bound(struct buffer *out, const struct placement_answer *where,
 			"manifest");
 	}
 	anew_init(&anew, where->cache, subject->pod, subject->node);
+	ask_about_next(&next, &anew, where, subject, &derivation);
 	context = context_of(where, &anew.pod);
+	context.derivation = derivation.data;
 	context.cluster = &anew.cluster;
 	context.current = subject->node;
 	placement_status_write(out, &context);
+	next_pod_fini(&next);
 	anew_fini(&anew);
 	return 0;
 }

@@ -39,19 +39,30 @@ static void free_hostname(struct move_filter *filter)
 	filter->hostname = labels_slot(selector, filter->hostname_key);
 }
 
+static const struct pod *next_of(const struct pod *pod,
+	enum move_filter_kind kind)
+{
+	return kind == MOVE_FILTER_MOVE	 ? pod->migrated
+		: kind == MOVE_FILTER_START ? pod->restarted
+					    : NULL;
+}
+
 static void prepare(struct move_filter *filter, const struct cluster *cluster,
 	const struct pod *pod, enum move_filter_kind kind)
 {
 	static char nowhere[1];
+	const struct pod *next = next_of(pod, kind);
 
 	hold_keys(filter, pod->interner);
 	free_slots(filter);
 	filter->cluster = cluster;
 	filter->kind = kind;
-	filter->pod = *pod;
+	filter->pod = next != NULL ? *next : *pod;
 	filter->failed = NULL;
 	if (kind != MOVE_FILTER_POD) {
 		filter->pod.node_name = nowhere;
+	}
+	if (kind != MOVE_FILTER_POD && next == NULL) {
 		free_hostname(filter);
 	}
 	if (kind == MOVE_FILTER_MOVE && cluster->failures.by_vm.count > 0) {
@@ -72,11 +83,14 @@ void move_filter_prepare_plain(struct move_filter *filter,
 	const struct cluster *plain, const struct pod *pod,
 	enum move_filter_kind kind)
 {
+	struct pod_affinity affinity;
+
 	prepare(filter, plain, pod, kind);
+	affinity = filter->pod.affinity;
 	/* Its terms would be matched against all pods. */
 	filter->pod.affinity = (struct pod_affinity){ 0 };
 	prefilter_run(&filter->prefilter, &filter->pod, plain);
-	filter->pod.affinity = pod->affinity;
+	filter->pod.affinity = affinity;
 }
 
 void move_filter_begin_counts(struct move_filter *filter)

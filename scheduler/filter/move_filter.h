@@ -1,7 +1,8 @@
 /* May this VM run on that node? The filters of a decision for the pod that a
- * VM would get there: its launcher pod without its node, also with nominated
- * pods. For a move, the failures of this VM on the node and the pods that the
- * node's kubelet rejected count, too.
+ * VM would get there (`migrated` and `restarted` of its launcher pod; else that
+ * pod without its node), also with nominated pods. For a move, the
+ * failures of this VM on the node and the pods that the node's kubelet rejected
+ * count, too.
  *
  * Works on any cluster. The counts of prefilter_run() are made once for a pod:
  * prepare the pod again after the cluster's pods changed. */
@@ -32,10 +33,11 @@ struct move_filter {
 	struct prefilter prefilter;    /* of `pod` */
 	struct pod pod; /* as the VM's next pod will be; borrows */
 	enum move_filter_kind kind;
-	/* The target pod of a migration may require the host name of the node
-	 * that the migration chose. The VM does not: its next target pod will
-	 * require another. A copy of the selector's slots, owned, and the host
-	 * name's among them; NULL: it is not required. */
+	/* Where the next pod is not known: the target pod of a migration may
+	 * require the host name of the node that the migration chose. The VM
+	 * does not: its next target pod will require another. A copy of the
+	 * selector's slots, owned, and the host name's among them; NULL: it is
+	 * not required. */
 	struct label *slots, *hostname;
 	const struct vm_failed_nodes *failed; /* borrowed; NULL: none */
 	/* Held. */

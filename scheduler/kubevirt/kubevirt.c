@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define LOG_AGAIN_US UINT64_C(10000000)
+#define SWEEP_US UINT64_C(300000000)
 
 /* In the order of their start: a migration is read with its VMI. */
 enum watch { WATCH_VMIS, WATCH_MIGRATIONS, WATCH_KUBEVIRTS, WATCH_POLICIES };
@@ -30,6 +31,8 @@ struct kubevirt {
 	struct inventory *inventory;
 	struct access *access;
 	struct orders *orders;
+	struct launcher_templates *templates;
+	uint64_t swept_us;
 	struct migration_policies policies;
 	struct kubevirt_version version;
 	char *version_uid; /* of the CR; NULL: none */
@@ -251,6 +254,8 @@ struct kubevirt *kubevirt_new(struct kube_client *client,
 	if (options->others_us != 0) {
 		kubevirt->inventory->others_us = options->others_us;
 	}
+	kubevirt->templates = xcalloc(1, sizeof(*kubevirt->templates));
+	kubevirt->templates->interner = kubevirt->cluster->interner;
 	kubevirt->access = access_new(client);
 	kubevirt->orders = orders_new(client, on_ordered, kubevirt);
 	for (int i = 0; i < WATCHES; i++) {
@@ -272,6 +277,8 @@ void kubevirt_close(struct kubevirt *kubevirt)
 	}
 	orders_close(kubevirt->orders);
 	access_close(kubevirt->access);
+	launcher_templates_fini(kubevirt->templates);
+	free(kubevirt->templates);
 	inventory_fini(kubevirt->inventory);
 	free(kubevirt->inventory);
 	migration_policies_fini(&kubevirt->policies);
@@ -299,6 +306,10 @@ void kubevirt_poll(struct kubevirt *kubevirt)
 		is_watching |= i == WATCH_MIGRATIONS && state.is_watching;
 	}
 	inventory_expire(kubevirt->inventory, now_us);
+	if (now_us - kubevirt->swept_us > SWEEP_US) {
+		kubevirt->swept_us = now_us;
+		launcher_templates_sweep(kubevirt->templates);
+	}
 	access_poll(kubevirt->access, now_us);
 	orders_poll(kubevirt->orders, is_watching, now_us);
 }
@@ -404,6 +415,26 @@ void kubevirt_launcher_settings(const struct kubevirt *kubevirt,
 	struct launcher_settings *out)
 {
 	*out = kubevirt->version.launcher;
+}
+
+bool kubevirt_next_pod(const struct kubevirt *kubevirt, struct next_pod *out,
+	const struct pod *running, const struct labels *source,
+	struct buffer *why)
+{
+	const struct vmi *vmi = kubevirt_vmi(kubevirt, running->vmi_uid);
+
+	*out = (struct next_pod){ 0 };
+	if (*kubevirt->version.text == '\0') {
+		buffer_text(why, "KubeVirt is not known to be installed");
+		return false;
+	}
+	return next_pod_derive(out, kubevirt->templates,
+		&(const struct next_pod_question){
+			.vm = vmi == NULL ? NULL : &vmi->launcher,
+			.settings = &kubevirt->version.launcher,
+			.running = running,
+			.source = source },
+		why);
 }
 
 const char *kubevirt_version(const struct kubevirt *kubevirt)

@@ -13,6 +13,7 @@
 #include "scheduler/kubevirt/orders.h"
 #include "scheduler/kubevirt/vmi.h"
 #include "scheduler/launcher/launcher_settings.h"
+#include "scheduler/launcher/next_pod.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -97,6 +98,12 @@ void kubevirt_cluster_limits(const struct kubevirt *kubevirt,
 /* Those of the CR; KubeVirt's defaults while no CR is known. */
 void kubevirt_launcher_settings(const struct kubevirt *kubevirt,
 	struct launcher_settings *out);
+/* The pod that KubeVirt would create next for the VM that runs in this pod of
+ * the cluster: see launcher/next_pod.h. source: labels of its node; NULL: the
+ * VM starts again. False: it is not known; appends one sentence why. */
+must_check bool kubevirt_next_pod(const struct kubevirt *kubevirt,
+	struct next_pod *out, const struct pod *running,
+	const struct labels *source, struct buffer *why);
 const char *kubevirt_version(const struct kubevirt *kubevirt); /* "": none */
 
 /* A VM's pod exists, or is gone; any launcher pod will do. */

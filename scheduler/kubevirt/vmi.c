@@ -139,6 +139,7 @@ int vmi_read(struct vmi **out, struct interner *interner,
 	vmi.consent = consent_read(json_value_get(meta, "annotations"));
 	read_status(&vmi, json_value_get(object, "status"));
 	vmi.guest_bytes = guest_bytes_of(object);
+	launcher_vm_read(&vmi.launcher, interner, object);
 	if (json_value_get(meta, "deletionTimestamp") != NULL) {
 		vmi.is_running = false;
 	}
@@ -150,6 +151,7 @@ void vmi_free(struct vmi *vmi, struct interner *interner)
 {
 	if (vmi != NULL) {
 		labels_fini(&vmi->labels, interner);
+		launcher_vm_fini(&vmi->launcher, interner);
 		free(vmi);
 	}
 }

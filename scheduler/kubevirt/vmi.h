@@ -1,10 +1,11 @@
-/* A VirtualMachineInstance: where it runs, whether it can be migrated, and how
- * its last migration went. */
+/* A VirtualMachineInstance: where it runs, whether it can be migrated, how its
+ * last migration went, and the parts on which its next pod depends. */
 #pragma once
 
 #include "kube/json_value.h"
 #include "kube/labels.h"
 #include "lib/error.h"
+#include "scheduler/launcher/launcher_vm.h"
 #include "scheduler/objects/consent.h"
 
 #include <stdbool.h>
@@ -35,6 +36,7 @@ struct vmi {
 	 * in this way, on the monotonic clock. */
 	uint64_t busy_us;
 	struct labels labels;
+	struct launcher_vm launcher; /* of its next pod */
 };
 
 /* -EBADMSG, -E2BIG: without name or uid, or with invalid labels. The caller

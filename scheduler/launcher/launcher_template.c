@@ -118,14 +118,15 @@ static void take_memory_back(struct launcher_needs *needs,
 	needs->limit_bytes -= needs->limit_bytes > added ? added : 0;
 }
 
-static int read_amounts(struct launcher_template *out, struct derivation *d,
-	struct error *err)
+/* A VM that runs has amounts, whatever its VMI says. */
+static void read_amounts(struct launcher_template *out, struct derivation *d)
 {
 	struct launcher_needs *needs = &d->reading.needs;
-	int r = launcher_needs_read(&d->reading, d->vmi, err);
+	bool are_known = launcher_needs_read(&d->reading, d->vmi, NULL) == 0;
 
-	if (r < 0) {
-		return r;
+	out->is_host_model = strcmp(d->reading.model, "host-model") == 0;
+	if (!are_known) {
+		return;
 	}
 	needs->completes_parity =
 		json_value_true(json_value_get(d->meta, "completesParity"));
@@ -133,13 +134,11 @@ static int read_amounts(struct launcher_template *out, struct derivation *d,
 	take_vcpus_back(needs, d->status, d->settings);
 	take_memory_back(needs, d->status);
 	out->before = launcher_amounts_of(needs, d->settings);
-	out->is_host_model = strcmp(d->reading.model, "host-model") == 0;
 	if (d->reading.pages != NULL) {
 		out->pages = strcmp(d->reading.pages, "2Mi") == 0
 			? "hugepages-2Mi"
 			: "hugepages-1Gi";
 	}
-	return 0;
 }
 
 static int read_parts(struct launcher_template *out,
@@ -157,8 +156,8 @@ static int read_parts(struct launcher_template *out,
 	d.meta = json_value_get(object, "metadata");
 	d.vmi = json_value_get(object, "spec");
 	d.status = json_value_get(object, "status");
-	r = read_amounts(out, &d, err);
-	r = r < 0 ? r : read_pod(out, &d, interner, err);
+	read_amounts(out, &d);
+	r = read_pod(out, &d, interner, err);
 	json_value_free(object);
 	return r;
 }

@@ -25,7 +25,7 @@ struct launcher_template {
 	bool is_host_model; /* spec.domain.cpu.model is host-model */
 	const char *pages;  /* "hugepages-2Mi"; static; NULL: none */
 	/* The requests for the VM as it is now, and as its guest was before
-	 * CPUs or memory were hotplugged. */
+	 * CPUs or memory were hotplugged; zeroed: they are not known. */
 	struct launcher_amounts asked, before;
 };
 

@@ -219,8 +219,9 @@ static void set_amounts(struct next_pod *next,
 	struct resources *requests = &next->pod.requests;
 	int64_t milli, bytes;
 
-	if (has->cpu_milli == 0 || has->memory_bytes == 0) {
-		return; /* no launcher pod of KubeVirt */
+	if (has->cpu_milli == 0 || has->memory_bytes == 0 ||
+		asked->bytes == 0) {
+		return;
 	}
 	milli = change_of(has->cpu_milli, milli_of(before->micro),
 		milli_of(asked->micro), 1, 1);

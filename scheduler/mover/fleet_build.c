@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { WHY_MAX = 1024 };
+
 /* ---- stubs ---- */
 
 static void free_stubs(struct fleet_build *build)
@@ -236,6 +238,18 @@ static struct fleet_vm figures_of(const struct node_vms *vms,
 	return out;
 }
 
+static bool next_is_known(const struct fleet_sources *sources,
+	const struct pod *pod, const struct node *node)
+{
+	scoped_buffer struct buffer why = BUFFER_MAX(WHY_MAX);
+	struct next_pod next;
+	bool is_known = kubevirt_next_pod(sources->kubevirt, &next, pod,
+		&node->labels, &why);
+
+	next_pod_fini(&next);
+	return is_known;
+}
+
 static bool may_move(const struct node_vm *vm, const struct pod *pod,
 	const struct node *node, const struct fleet_sources *sources)
 {
@@ -251,7 +265,8 @@ static bool may_move(const struct node_vm *vm, const struct pod *pod,
 		move_records_cooling_until(sources->records, vmi->namespace,
 			vmi->name) <= sources->wall_us &&
 		conflicts_until(sources->conflicts, vmi->namespace, vmi->name,
-			sources->wall_us) == 0;
+			sources->wall_us) == 0 &&
+		next_is_known(sources, pod, node);
 }
 
 static void add_vms(struct fleet_build *build, const struct node *node,

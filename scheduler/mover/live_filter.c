@@ -3,20 +3,36 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { WHY_MAX = 1024 };
+
 void live_filter_begin(struct live_filter *filter, int64_t now_us)
 {
 	filter->uid[0] = '\0';
 	filter->now_us = now_us;
 }
 
-static void prepare(struct live_filter *filter, const struct pod *pod)
+/* False: nobody knows where KubeVirt's next pod of the VM may run. */
+static bool prepare(struct live_filter *filter, const struct pod *pod,
+	const struct node *source)
 {
+	scoped_buffer struct buffer why = BUFFER_MAX(WHY_MAX);
+
 	if (strcmp(filter->uid, pod->uid) == 0) {
-		return;
+		return filter->is_known;
 	}
 	(void)snprintf(filter->uid, sizeof(filter->uid), "%s", pod->uid);
-	move_filter_prepare(&filter->filter, &filter->cache->cluster, pod,
-		MOVE_FILTER_MOVE);
+	next_pod_fini(&filter->next);
+	filter->is_known = source != NULL &&
+		kubevirt_next_pod(filter->kubevirt, &filter->next, pod,
+			&source->labels, &why);
+	if (filter->is_known) {
+		struct pod asked = *pod;
+
+		asked.migrated = &filter->next.pod;
+		move_filter_prepare(&filter->filter, &filter->cache->cluster,
+			&asked, MOVE_FILTER_MOVE);
+	}
+	return filter->is_known;
 }
 
 /* The same node; its nominated pods are added for a moment and removed. */
@@ -44,8 +60,8 @@ bool live_filter_may_run(void *owner, const struct fleet_vm *vm,
 		strcmp(pod->node_name, node->name) == 0) {
 		return false;
 	}
-	prepare(filter, pod);
-	return !move_filter_is_avoided(&filter->filter, node, filter->now_us) &&
+	return prepare(filter, pod, cache_node(filter->cache, pod->node_name)) &&
+		!move_filter_is_avoided(&filter->filter, node, filter->now_us) &&
 		move_filter_node(&filter->filter, changeable(filter, node),
 			&options, filter->now_us) == 0;
 }
@@ -53,4 +69,5 @@ bool live_filter_may_run(void *owner, const struct fleet_vm *vm,
 void live_filter_fini(struct live_filter *filter)
 {
 	move_filter_fini(&filter->filter);
+	next_pod_fini(&filter->next);
 }

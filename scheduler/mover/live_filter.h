@@ -6,14 +6,18 @@
 
 #include "scheduler/cache/cache.h"
 #include "scheduler/filter/move_filter.h"
+#include "scheduler/kubevirt/kubevirt.h"
 #include "scheduler/rebalance/fleet.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Zeroed but for the cache: ready. */
+/* Zeroed but for the first two: ready. */
 struct live_filter {
 	const struct cache *cache;
+	const struct kubevirt *kubevirt;
+	struct next_pod next; /* of the prepared pod */
+	bool is_known;
 	struct move_filter filter;
 	char uid[REPORT_UID_MAX]; /* of the prepared pod; "": none */
 	int64_t now_us;

@@ -55,6 +55,7 @@ void round_begin(struct round *round)
 	move_pauses_fini(&round->pauses);
 	move_pauses_init(&round->pauses, round->sources.records);
 	round->filter.cache = round->sources.cache;
+	round->filter.kubevirt = round->sources.kubevirt;
 	round->sources.price = round->price;
 	round->moves = 0;
 	round->recommended = 0;

@@ -83,6 +83,9 @@ struct pod {
 	 * change, so that another thread may read a copy. The event loop alone
 	 * makes and frees copies. */
 	struct pod *original; /* NULL: not a copy */
+	/* The pods of the same VM after a migration, and after a start: see
+	 * launcher/next_pod.h. Borrowed; NULL: the same as this one. */
+	const struct pod *migrated, *restarted;
 	unsigned copies;
 
 	uint32_t namespace_id; /* held */

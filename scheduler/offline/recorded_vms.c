@@ -14,7 +14,11 @@ void recorded_vms_fini(struct recorded_vms *vms)
 {
 	for (size_t i = 0; i < vms->count; i++) {
 		free(vms->texts[i]);
+		next_pod_fini(&vms->pods[i].migrated);
+		next_pod_fini(&vms->pods[i].restarted);
 	}
+	launcher_templates_fini(&vms->templates);
+	free(vms->pods);
 	free(vms->texts);
 	free(vms->list);
 	free(vms->exclusions);
@@ -23,6 +27,17 @@ void recorded_vms_fini(struct recorded_vms *vms)
 }
 
 /* ---- what KubeVirt says ---- */
+
+/* The KubeVirt object: KubeVirt has one. */
+static int read_kubevirt(struct recorded_vms *vms,
+	const struct json_value *input, struct error *err)
+{
+	const struct json_value *list = NULL;
+	int r = recorded_state_list(&list, input, "kubevirts", err);
+
+	launcher_settings_read(&vms->settings, json_value_first(list));
+	return r;
+}
 
 static int read_vmis(struct recorded_vms *vms, const struct json_value *input,
 	struct error *err)
@@ -154,12 +169,50 @@ static void explain(struct buffer *why, const struct recorded_vms *vms,
 	}
 }
 
-static char *why_not(const struct recorded_vms *vms, const struct pod *pod,
+static bool derive(struct recorded_vms *vms, struct next_pod *out,
+	const struct pod *pod, const struct labels *source, struct buffer *why)
+{
+	const struct vmi *vmi = inventory_vmi(&vms->inventory, pod->vmi_uid);
+
+	return next_pod_derive(out, &vms->templates,
+		&(const struct next_pod_question){
+			.vm = vmi == NULL ? NULL : &vmi->launcher,
+			.settings = &vms->settings,
+			.running = pod,
+			.source = source },
+		why);
+}
+
+/* The next pods of the VM; without VMIs they count as the pod that runs. */
+static void add_pods(struct recorded_vms *vms, struct pod *pod,
+	const struct node *node, struct buffer *why)
+{
+	scoped_buffer struct buffer words = BUFFER_MAX(WHY_MAX);
+	struct recorded_pods *pods = &vms->pods[vms->count];
+
+	if (!vms->has_vmis) {
+		return;
+	}
+	if (derive(vms, &pods->migrated, pod, &node->labels, &words)) {
+		pod->migrated = &pods->migrated.pod;
+	} else if (why->len == 0) {
+		buffer_printf(why,
+			"cannot be moved, because its next pod is not known: "
+			"%s",
+			words.data);
+	}
+	if (derive(vms, &pods->restarted, pod, NULL, &words)) {
+		pod->restarted = &pods->restarted.pod;
+	}
+}
+
+static char *why_not(struct recorded_vms *vms, struct pod *pod,
 	const struct node *node)
 {
 	scoped_buffer struct buffer why = BUFFER_MAX(WHY_MAX);
 
 	explain(&why, vms, pod, node);
+	add_pods(vms, pod, node, &why);
 	return why.len == 0 ? NULL : xstrndup(why.data, why.len);
 }
 
@@ -203,6 +256,7 @@ static void add_vms(struct recorded_vms *vms)
 	}
 	vms->list = xcalloc(state->pod_count + 1, sizeof(*vms->list));
 	vms->texts = xcalloc(state->pod_count + 1, sizeof(*vms->texts));
+	vms->pods = xcalloc(state->pod_count + 1, sizeof(*vms->pods));
 	for (size_t i = 0; i < state->pod_count; i++) {
 		struct pod *pod = state->pods[i];
 		struct node **slot = map_get(&slots, pod->node_name);
@@ -262,7 +316,9 @@ int recorded_vms_read(struct recorded_vms *out,
 		.scheduler_name = scheduler_name,
 	};
 	inventory_init(&out->inventory, &state->cluster, &nobody);
-	r = read_vmis(out, input, err);
+	out->templates.interner = state->cluster.interner;
+	r = read_kubevirt(out, input, err);
+	r = r < 0 ? r : read_vmis(out, input, err);
 	r = r < 0 ? r : read_migrations(out, input, err);
 	r = r < 0 ? r : read_targets(out, input, err);
 	r = r < 0 ? r : check_uids(state, err);

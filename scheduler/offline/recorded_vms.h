@@ -8,11 +8,17 @@
 #include "kube/json_value.h"
 #include "lib/error.h"
 #include "scheduler/kubevirt/inventory.h"
+#include "scheduler/launcher/next_pod.h"
 #include "scheduler/offline/recorded_state.h"
 #include "scheduler/plan/plan.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+
+/* The next pods of a VM; zeroed: they are not known. */
+struct recorded_pods {
+	struct next_pod migrated, restarted;
+};
 
 /* Zeroed is empty. */
 struct recorded_vms {
@@ -20,17 +26,21 @@ struct recorded_vms {
 	const char *scheduler_name;	    /* borrowed */
 	struct inventory inventory;
 	bool has_migrations; /* the file has their list, even an empty one */
+	struct launcher_settings settings; /* without any: the defaults */
+	struct launcher_templates templates;
 	bool has_vmis;
 	struct plan_vm *list; /* owned */
 	char **texts;	      /* owned; the list's why_not */
+	struct recorded_pods *pods; /* owned; by VM of the list */
 	size_t count;
 	const char **exclusions; /* owned; by node, see struct plan_input */
 };
 
-/* Reads "vmis" and "migrations" of the input, whose other members are in state,
- * read with has_moves. With "vmis", a VM moves only if its launcher pod names
- * scheduler_name. state outlives *out, which needs recorded_vms_fini() after a
- * failure too. -EBADMSG, -E2BIG: the sentence names the object. */
+/* Reads "vmis", "kubevirts" and "migrations" of the input, whose other members
+ * are in state, read with has_moves. With "vmis", a VM moves only if its
+ * launcher pod names scheduler_name. state outlives *out, which needs
+ * recorded_vms_fini() after a failure too. -EBADMSG, -E2BIG: the sentence names
+ * the object. */
 must_check int recorded_vms_read(struct recorded_vms *out,
 	const struct recorded_state *state, const struct json_value *input,
 	const char *scheduler_name, struct error *err);

@@ -108,6 +108,8 @@ static struct class *add(struct classes *c, size_t vm, const struct pod *pod)
 	c->list = xgrow(c->list, c->count, &c->capacity, sizeof(*c->list));
 	added = &c->list[c->count++];
 	*added = (struct class){ .vm = vm, .pod = *pod };
+	added->pod.migrated = NULL;
+	added->pod.restarted = NULL;
 	added->pod.affinity = (struct pod_affinity){ 0 };
 	added->pod.spread = (struct spread_constraints){ 0 };
 	added->pod.ports = (struct host_ports){ 0 };
@@ -115,16 +117,26 @@ static struct class *add(struct classes *c, size_t vm, const struct pod *pod)
 	return added;
 }
 
+/* A migration requires no less than a start. */
+static const struct pod *next_of(const struct classes *c,
+	const struct state *state, size_t vm)
+{
+	const struct pod *pod = state->vms[vm].vm->pod;
+	const struct pod *next = c->starts ? pod->restarted : pod->migrated;
+
+	return next != NULL ? next : pod;
+}
+
 static size_t find_or_add(struct classes *c, const struct state *state,
 	size_t vm)
 {
-	const struct pod *pod = state->vms[vm].vm->pod;
+	const struct pod *pod = next_of(c, state, vm);
 	size_t at = (size_t)hash_pod(pod) & (c->slot_count - 1);
 
 	for (; c->slots[at] != 0; at = (at + 1) & (c->slot_count - 1)) {
 		size_t index = c->slots[at] - 1;
 
-		if (are_equal(state->vms[c->list[index].vm].vm->pod, pod)) {
+		if (are_equal(next_of(c, state, c->list[index].vm), pod)) {
 			return index;
 		}
 	}
@@ -133,12 +145,13 @@ static size_t find_or_add(struct classes *c, const struct state *state,
 	return c->count - 1;
 }
 
-void classes_begin(struct classes *classes, struct state *state)
+void classes_begin(struct classes *classes, struct state *state, bool starts)
 {
 	size_t slots = 16;
 
 	*classes = (struct classes){ .plain = *state->cluster,
-		.order = state->version };
+		.order = state->version,
+		.starts = starts };
 	classes->plain.affinity_pods = NULL;
 	classes->plain.affinity_pod_count = 0;
 	while (slots < 2 * state->vm_count) {

@@ -38,10 +38,11 @@ struct classes {
 	size_t slot_count;
 	uint64_t order; /* the state's version by which nodes are sorted */
 	struct cluster plain; /* the cluster without relations of pods */
+	bool starts; /* the VMs of the goal start; else they migrate */
 };
 
-/* Sets the class of each VM. */
-void classes_begin(struct classes *classes, struct state *state);
+/* Sets the class of each VM. starts: as above. */
+void classes_begin(struct classes *classes, struct state *state, bool starts);
 void classes_end(struct classes *classes);
 
 /* From now on targets are tried in the order of their loads with the steps so

@@ -172,6 +172,17 @@ static void want_labels_of(struct relations *r, const struct pod *pod)
 	want_labels(r, &pod->affinity.required_anti);
 }
 
+static void want_labels_of_vm(struct relations *r, const struct pod *pod)
+{
+	want_labels_of(r, pod);
+	if (pod->migrated != NULL) {
+		want_labels_of(r, pod->migrated);
+	}
+	if (pod->restarted != NULL) {
+		want_labels_of(r, pod->restarted);
+	}
+}
+
 static void add_labels(struct relations *r, size_t index)
 {
 	const struct labels *labels = &r->pods[index].pod->labels;
@@ -194,7 +205,7 @@ void relations_begin(struct relations *r, const struct state *state,
 	*r = (struct relations){ .state = state };
 	for (size_t i = 0; i < state->vm_count; i++) {
 		add_pod(r, state->vms[i].vm->pod, i, NULL);
-		want_labels_of(r, state->vms[i].vm->pod);
+		want_labels_of_vm(r, state->vms[i].vm->pod);
 	}
 	for (size_t i = 0; i < state->node_count; i++) {
 		if (!state->nodes[i].is_gone) {

@@ -31,7 +31,7 @@ void search_begin(struct search *s, struct state *state,
 	for (size_t i = 0; i < state->vm_count; i++) {
 		state->vms[i].stays = stays(s, state->vms[i].vm);
 	}
-	classes_begin(&s->classes, state);
+	classes_begin(&s->classes, state, goal->kind == PLAN_NODES_GONE);
 	s->ready = xcalloc(SEARCH_DEPTH_MAX, sizeof(*s->ready));
 }
 

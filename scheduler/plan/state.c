@@ -339,7 +339,11 @@ static bool has_relations(const struct state *s, const struct plan_goal *goal)
 		(goal->pod != NULL && relates(goal->pod));
 
 	for (size_t i = 0; i < s->vm_count && !has; i++) {
-		has = relates(s->vms[i].vm->pod);
+		const struct pod *pod = s->vms[i].vm->pod;
+
+		has = relates(pod) ||
+			(pod->migrated != NULL && relates(pod->migrated)) ||
+			(pod->restarted != NULL && relates(pod->restarted));
 	}
 	return has;
 }

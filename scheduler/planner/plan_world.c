@@ -13,6 +13,9 @@
 
 enum { WORDS_STEP = 256, WORDS_MAX = 1024 };
 
+static const char not_known[] =
+	"cannot be moved, because its next pod is not known: %s";
+
 static void note_move(struct plan_world *world,
 	const struct move_record *record)
 {
@@ -158,6 +161,20 @@ static void judge(const struct plan_world *world, const struct subject *vm,
 	}
 }
 
+/* Appends nothing: KubeVirt's next pod of the VM is known. */
+static void check_pod(const struct kubevirt *kubevirt,
+	const struct pod_on_node *pod, struct buffer *why)
+{
+	scoped_buffer struct buffer words = BUFFER_MAX(WORDS_MAX);
+	struct next_pod next;
+
+	if (!kubevirt_next_pod(kubevirt, &next, pod->pod, &pod->node->labels,
+		    &words)) {
+		buffer_printf(why, not_known, words.data);
+	}
+	next_pod_fini(&next);
+}
+
 bool plan_world_may_move(const struct planner_options *options,
 	const struct pod_on_node *pod, int64_t now_us, uint64_t wall_us,
 	struct buffer *why)
@@ -170,6 +187,9 @@ bool plan_world_may_move(const struct planner_options *options,
 	vm = subject_of(&world, pod->pod, pod->node);
 	judge(&world, &vm, stay_of(&world, &vm), why);
 	map_fini(&world.leaving);
+	if (why->len == before) {
+		check_pod(options->kubevirt, pod, why);
+	}
 	return why->len == before;
 }
 
@@ -197,14 +217,38 @@ static bool runs_vm(const struct plan_world *world, const struct pod *pod)
 	return cached != NULL && cached->original == NULL;
 }
 
+/* The pod of the copy gets the pods that KubeVirt would create next. Appends
+ * why the VM cannot be moved without that; `why` may have words already. */
+static void add_pods(struct plan_world *world, struct pod *pod,
+	const struct node *node, struct buffer *why)
+{
+	scoped_buffer struct buffer words = BUFFER_MAX(WORDS_MAX);
+	const struct kubevirt *kubevirt = world->options->kubevirt;
+	struct plan_world_pods *pods = xcalloc(1, sizeof(*pods));
+
+	world->pods = xgrow(world->pods, world->pods_count,
+		&world->pods_capacity, sizeof(*world->pods));
+	world->pods[world->pods_count++] = pods;
+	if (kubevirt_next_pod(kubevirt, &pods->migrated, pod, &node->labels,
+		    &words)) {
+		pod->migrated = &pods->migrated.pod;
+	} else if (why->len == 0) {
+		buffer_printf(why, not_known, words.data);
+	}
+	if (kubevirt_next_pod(kubevirt, &pods->restarted, pod, NULL, &words)) {
+		pod->restarted = &pods->restarted.pod;
+	}
+}
+
 static void add_vm(struct plan_world *world, struct pod *pod, size_t node)
 {
 	scoped_buffer struct buffer why = BUFFER_MAX(WORDS_MAX);
-	struct subject vm =
-		subject_of(world, pod, world->copy.cluster.nodes[node]);
+	const struct node *at = world->copy.cluster.nodes[node];
+	struct subject vm = subject_of(world, pod, at);
 	enum stay stay = stay_of(world, &vm);
 
 	judge(world, &vm, stay, &why);
+	add_pods(world, pod, at, &why);
 	world->vms = xgrow(world->vms, world->vm_count, &world->vm_capacity,
 		sizeof(*world->vms));
 	world->vms[world->vm_count++] = (struct plan_vm){ .pod = pod,
@@ -269,12 +313,26 @@ static bool free_words(struct plan_world *world)
 	return world->word_count > 0;
 }
 
+static bool free_pods(struct plan_world *world)
+{
+	for (int i = 0; i < WORDS_STEP && world->pods_count > 0; i++) {
+		struct plan_world_pods *pods =
+			world->pods[--world->pods_count];
+
+		next_pod_fini(&pods->migrated);
+		next_pod_fini(&pods->restarted);
+		free(pods);
+	}
+	return world->pods_count > 0;
+}
+
 bool plan_world_free_next(struct plan_world *world)
 {
-	if (free_words(world) || cluster_copy_free_next(&world->copy)) {
+	if (free_words(world) || free_pods(world) || cluster_copy_free_next(&world->copy)) {
 		return true;
 	}
 	free(world->vms);
+	free(world->pods);
 	free(world->words);
 	free(world->exclusions);
 	map_fini(&world->leaving);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "scheduler/cache/cluster_copy.h"
+#include "scheduler/launcher/next_pod.h"
 #include "scheduler/plan/plan.h"
 #include "scheduler/planner/planner.h"
 
@@ -13,12 +14,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The next pods of a VM. */
+struct plan_world_pods {
+	struct next_pod migrated, restarted; /* zeroed: not known */
+};
+
 /* Zeroed: none. */
 struct plan_world {
 	struct cluster_copy copy;
 	const struct planner_options *options; /* borrowed */
 	struct plan_vm *vms;		       /* owned, as are the next */
 	size_t vm_count, vm_capacity;
+	struct plan_world_pods **pods; /* those of the VMs */
+	size_t pods_count, pods_capacity;
 	char **words; /* the texts of the VMs */
 	size_t word_count, word_capacity;
 	const char **exclusions; /* by node; the texts are static */

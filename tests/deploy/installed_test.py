@@ -112,9 +112,8 @@ class Installed(rights_case.RightsCase):
         else:
             self.assertEqual(state, "missing")
 
-    def test_without_rights_to_kubevirt_the_log_stays_quiet(self):
-        """By default the scheduler asks for what only components/rebalance
-        allows."""
+    def test_without_kubevirt_the_log_stays_quiet(self):
+        """The scheduler asks for its objects in vain."""
         said = r'I\d.*"not watching KubeVirt.s objects" resource="?(\w+)'
         wanted = ["kubevirts", "migrationpolicies", "virtualmachineinstances"]
         for scheduler in self.kubelet.of("scheduler"):

@@ -13,21 +13,24 @@ from kube_api import MERGE, Refused, path_of, path_of_object
 CLAIMS = path_of("PersistentVolumeClaim", "vms")
 WEBHOOKS = ("/apis/admissionregistration.k8s.io/v1/"
             "validatingwebhookconfigurations")
-# Without components/rebalance the scheduler asks for KubeVirt's objects in vain,
-# and any account may review its own rights.
-IN_VAIN = {("forbidden list", group, resource) for group, resource in (
-    ("kubevirt.io", "virtualmachineinstances"),
-    ("kubevirt.io", "virtualmachineinstancemigrations"),
-    ("kubevirt.io", "kubevirts"),
-    ("migrations.kubevirt.io", "migrationpolicies"))} | {
-        ("create", "authorization.k8s.io", "selfsubjectaccessreviews")}
+# Any account may review its own rights.
+IN_VAIN = {("create", "authorization.k8s.io", "selfsubjectaccessreviews")}
+# Without KubeVirt the scheduler asks for its objects in vain: rebalance_test.py
+# sees them watched.
+KUBEVIRT = {(verb, group, resource) for verb in ("list", "watch")
+            for group, resource in (
+                ("kubevirt.io", "virtualmachineinstances"),
+                ("kubevirt.io", "virtualmachineinstancemigrations"),
+                ("kubevirt.io", "kubevirts"),
+                ("migrations.kubevirt.io", "migrationpolicies"))}
 
 
 class RightsCase(InstallationCase):
     # For another way to set schedulerName: overlays_test.py sees it used.
     rights_elsewhere = {("get", "admissionregistration.k8s.io", resource)
                         for resource in ("mutatingadmissionpolicies",
-                                         "mutatingadmissionpolicybindings")}
+                                         "mutatingadmissionpolicybindings")
+                        } | KUBEVIRT
 
     def make_volumes(self):
         """Two StorageClasses, and a local volume on node-b."""

@@ -84,10 +84,18 @@ static void requests_pages_of_two_mebibytes_by_their_name(void **state)
 }
 
 static const struct launcher_settings odd_settings[] = {
-	{ 10, 100, 1 },
-	{ 16, 150, 1 },
-	{ 3, 100, 1.37 },
-	{ 1000, 1000, 10 },
+	{ .cpu_allocation_ratio = 10,
+		.memory_overcommit = 100,
+		.overhead_ratio = 1 },
+	{ .cpu_allocation_ratio = 16,
+		.memory_overcommit = 150,
+		.overhead_ratio = 1 },
+	{ .cpu_allocation_ratio = 3,
+		.memory_overcommit = 100,
+		.overhead_ratio = 1.37 },
+	{ .cpu_allocation_ratio = 1000,
+		.memory_overcommit = 1000,
+		.overhead_ratio = 10 },
 };
 
 static void a_resized_pod_equals_one_that_is_read(void **state)

@@ -169,9 +169,9 @@ static void what_the_manifest_lacks_is_said(void **state)
 		"{\"from\":\"VirtualMachine\",\"rules\":\"virt-controller of "
 		"KubeVirt 1.9\",\"cpuAllocationRatio\":10,"
 		"\"memoryOvercommitPercent\":100,\"vcpus\":2,"
-		"\"guestBytes\":2147483648,\"overheadBytes\":276824064,"
+		"\"guestBytes\":2147483648,\"overheadBytes\":1350565888,"
 		"\"cpuRequestedCores\":0.205,"
-		"\"memoryRequestedBytes\":2459307712,\"notes\":["
+		"\"memoryRequestedBytes\":3533049536,\"notes\":["
 		"\"the preference is not read\","
 		"\"the priority class is not read: priority 0\","
 		"\"claims of dataVolumeTemplates are left out\"]}");

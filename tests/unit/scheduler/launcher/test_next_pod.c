@@ -516,15 +516,14 @@ static void constraints_that_are_too_long_give_no_pod(void **state)
 		"the constraints of its VirtualMachineInstance are too long");
 }
 
-static void a_vmi_without_memory_gives_no_pod(void **state)
+static void a_vmi_without_memory_keeps_the_amounts(void **state)
 {
 	(void)state;
-	expect_unknown(
+	expect_amounts(
 		&(const struct given){ .spec = "'domain':{}",
-			.pod = "'nodeSelector':{}",
+			.pod = COMPUTE("400m", "4500Mi"),
 			.node = "{}" },
-		"the VM has no memory: neither domain/memory/guest nor "
-		"domain/resources/requests/memory is set");
+		410, (INT64_C(4500) << 20) + GIB);
 }
 
 int main(void)
@@ -554,7 +553,7 @@ int main(void)
 		cmocka_unit_test(a_host_without_a_model_gives_no_pod),
 		cmocka_unit_test(a_version_that_cannot_be_read_gives_no_pod),
 		cmocka_unit_test(constraints_that_are_too_long_give_no_pod),
-		cmocka_unit_test(a_vmi_without_memory_gives_no_pod),
+		cmocka_unit_test(a_vmi_without_memory_keeps_the_amounts),
 	};
 	int r;
 

@@ -5,6 +5,7 @@
 #include "lib/memory.h"
 #include "scheduler/kubevirt/kubevirt.h"
 #include "tests/support/cm.h"
+#include "tests/unit/scheduler/mover/fake_next_pod.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -26,7 +26,7 @@ static bool are_alike(struct interner *interner, struct pod *a, struct pod *b)
 	struct classes classes;
 	bool alike;
 
-	classes_begin(&classes, &state);
+	classes_begin(&classes, &state, false);
 	alike = vms[0].class == vms[1].class;
 	assert_int_equal(classes.count, alike ? 1 : 2);
 	classes_end(&classes);
