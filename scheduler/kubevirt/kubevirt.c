@@ -339,6 +339,8 @@ bool kubevirt_is_ready(const struct kubevirt *kubevirt, struct buffer *why)
 {
 	return watch_status_is_running(&kubevirt->status[WATCH_VMIS], why) &&
 		watch_status_is_running(&kubevirt->status[WATCH_MIGRATIONS],
+			why) &&
+		watch_status_is_running(&kubevirt->status[WATCH_KUBEVIRTS],
 			why);
 }
 

@@ -56,9 +56,10 @@ void kubevirt_close(struct kubevirt *kubevirt); /* NULL is fine */
 /* To be called every few seconds: logs changes of the watches once. */
 void kubevirt_poll(struct kubevirt *kubevirt);
 
-/* The state of all VMIs and migrations is known, as of the last poll. False:
- * appends one sentence why not, such as "virtualmachineinstances are not
- * watched: " and the API server's words. */
+/* The state of all VMIs and migrations, and of the KubeVirt object on which
+ * next pods depend, is known as of the last poll. False: appends one sentence
+ * why not, such as "virtualmachineinstances are not watched: " and the API
+ * server's words. */
 bool kubevirt_is_ready(const struct kubevirt *kubevirt, struct buffer *why);
 
 /* Orders are possible: KubeVirt is 1.6 or later, Deployed, and not upgrading,

@@ -217,8 +217,9 @@ static bool runs_vm(const struct plan_world *world, const struct pod *pod)
 	return cached != NULL && cached->original == NULL;
 }
 
-/* The pod of the copy gets the pods that KubeVirt would create next. Appends
- * why the VM cannot be moved without that; `why` may have words already. */
+/* The pod of the copy gets the pods that KubeVirt would create next: the target
+ * of a migration, unless `why` says already that the VM stays, and the pod of a
+ * start, for which people alone ask. Appends why the target is not known. */
 static void add_pods(struct plan_world *world, struct pod *pod,
 	const struct node *node, struct buffer *why)
 {
@@ -229,13 +230,17 @@ static void add_pods(struct plan_world *world, struct pod *pod,
 	world->pods = xgrow(world->pods, world->pods_count,
 		&world->pods_capacity, sizeof(*world->pods));
 	world->pods[world->pods_count++] = pods;
-	if (kubevirt_next_pod(kubevirt, &pods->migrated, pod, &node->labels,
-		    &words)) {
-		pod->migrated = &pods->migrated.pod;
-	} else if (why->len == 0) {
-		buffer_printf(why, not_known, words.data);
+	if (why->len == 0) {
+		if (kubevirt_next_pod(kubevirt, &pods->migrated, pod,
+			    &node->labels, &words)) {
+			pod->migrated = &pods->migrated.pod;
+		} else {
+			buffer_printf(why, not_known, words.data);
+		}
 	}
-	if (kubevirt_next_pod(kubevirt, &pods->restarted, pod, NULL, &words)) {
+	if (world->is_asked &&
+		kubevirt_next_pod(kubevirt, &pods->restarted, pod, NULL,
+			&words)) {
 		pod->restarted = &pods->restarted.pod;
 	}
 }

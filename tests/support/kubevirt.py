@@ -100,15 +100,20 @@ def sign(folder, ca, ca_key, *names):
 
 # ---- objects ----
 
-def virt_node(name, cores=6, memory="16Gi", labels=None):
+def virt_node(name, cores=6, memory="16Gi", labels=None,
+              model="Skylake-Server", older=(), features=(), vendor="Intel"):
     """A Node as a virt-handler that does not have to send heartbeats labels
-    it."""
-    model = "Skylake-Server"
+    it. model: of its CPU, which also runs VMs of the older models. features:
+    those that a VM of this model requires elsewhere."""
     node = worker(name, cores, memory, labels={
-        f"cpu-model.node.kubevirt.io/{model}": "true",
-        f"cpu-model-migration.node.kubevirt.io/{model}": "true",
+        **{f"{kind}.node.kubevirt.io/{one}": "true"
+           for one in (model, *older)
+           for kind in ("cpu-model", "cpu-model-migration")},
         f"host-model-cpu.node.kubevirt.io/{model}": "true",
-        "cpu-vendor.node.kubevirt.io/Intel": "true",
+        **{f"{kind}.node.kubevirt.io/{feature}": "true"
+           for feature in features
+           for kind in ("cpu-feature", "host-model-required-features")},
+        f"cpu-vendor.node.kubevirt.io/{vendor}": "true",
         "cpumanager": "true", "kubevirt.io/cpumanager": "true",
         "machine-type.node.kubevirt.io/pc-q35-10.1": "true",
         **(labels or {})})

@@ -14,6 +14,7 @@
 #include "tests/support/fake_timers.h"
 #include "tests/support/golden.h"
 #include "tests/unit/scheduler/plan/plan_world.h"
+#include "tests/unit/scheduler/mover/fake_next_pod.h"
 
 #include <stdio.h>
 
