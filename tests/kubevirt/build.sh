@@ -1,5 +1,6 @@
 #!/bin/sh
-# Builds virt-controller and virt-api, KubeVirt's own, of the version in go.mod.
+# Builds virt-controller and virt-api, KubeVirt's own, of the version in go.mod,
+# and launcher-pods, which calls their code.
 # With go-1.7.0.mod: KubeVirt 1.7.0.
 # usage: tests/kubevirt/build.sh FOLDER [MODFILE]
 #
@@ -22,7 +23,8 @@ mkdir -p "$out.new"
 exec 9>"$out.lock"
 flock 9
 go build -trimpath -buildvcs=false -tags="$tags" -gcflags=all=-dwarf=false \
-	-ldflags "-s -w" -o "$out.new/" ./virt-controller ./virt-api
+	-ldflags "-s -w" -o "$out.new/" ./virt-controller ./virt-api \
+	./launcher-pods
 mkdir -p "$out"
 # Renamed into place, so that a running program keeps the file it started from.
 mv "$out.new"/* "$out/"

@@ -1,0 +1,1 @@
+// Lets Go functions without a body stand in this package: see cluster.go.
