@@ -131,9 +131,10 @@ BENCH_BINS := $(BENCH_SRCS:%.c=$(OUT)/%)
 ROOMS = lib proto kube auth kubectl $(PROGRAMS)
 ROOM_SRCS := $(wildcard $(ROOMS:%=%/*.c) $(ROOMS:%=%/*/*.c))
 ALL_SRCS := $(ROOM_SRCS) $(TEST_SRCS) $(wildcard tests/support/*.c \
-	tests/fuzz/*.c tests/bench/*.c tests/e2e/*.c tests/chaos/*.c)
+	tests/fuzz/*.c tests/bench/*.c tests/e2e/*.c tests/chaos/*.c \
+	tests/kubevirt/*.c)
 ALL_HDRS := $(wildcard $(ROOMS:%=%/*.h) $(ROOMS:%=%/*/*.h) tests/support/*.h \
-	tests/unit/*/*.h tests/unit/*/*/*.h)
+	tests/unit/*/*.h tests/unit/*/*/*.h tests/kubevirt/*.h)
 
 # ---- help -----------------------------------------------------------------
 
@@ -507,6 +508,8 @@ nightly: ## what takes too long for .ci/run
 		"deploy-1.30: make e2e-deploy-1.30" \
 		"node-arm64: make e2e-node-arm64" \
 		"kubevirt-1.7: make e2e-kubevirt-1.7" \
+		"launcher: make e2e-launcher CASES=20000 SEED=$(shell date +%Y%m%d)" \
+		"launcher-1.7: make e2e-launcher-1.7" \
 		"descheduler: make e2e-descheduler" \
 		"cert-manager: make e2e-cert-manager" \
 		"kubevirt-nightly: make e2e-kubevirt KUBEVIRT_TESTS='$(KUBEVIRT_NIGHTLY)'" \
@@ -580,7 +583,8 @@ e2e-1.30 e2e-1.36: e2e-%:
 .PHONY: kubevirt e2e-kubevirt e2e-kubevirt-1.7
 # build/ci, so that a run of .ci/run builds them once, beside other stages.
 KUBEVIRT = build/ci/kubevirt
-KUBEVIRT_SRCS := $(wildcard tests/kubevirt/*/*.go tests/kubevirt/build.sh)
+KUBEVIRT_SRCS := $(wildcard tests/kubevirt/*/*.go tests/kubevirt/*/*.s \
+	tests/kubevirt/build.sh)
 kubevirt: $(KUBEVIRT)/virt-api ## virt-controller and virt-api, for tests
 $(KUBEVIRT)/virt-api: $(KUBEVIRT_SRCS) $(wildcard tests/kubevirt/go.*)
 	tests/kubevirt/build.sh $(@D)
@@ -594,14 +598,32 @@ KUBEVIRT_TESTS = $(filter-out $(KUBEVIRT_NIGHTLY),$(patsubst \
 e2e-kubevirt: packages-test ## tests with KubeVirt's own controllers (needs Go)
 	@$(MAKE) -s -j$(JOBS) all
 	@[ -x "$${KUBECLUSTER:-}" ] || $(MAKE) -s cluster
-	@$(MAKE) -s kubevirt $(CLOCK_SHIFT)
+	@$(MAKE) -s kubevirt $(CLOCK_SHIFT) $(NEXT_PODS)
 	@python3 tests/support/run_tests.py --kubevirt $(KUBEVIRT_TESTS)
 
 e2e-kubevirt-1.7: packages-test ## the same tests with KubeVirt 1.7
 	@$(MAKE) -s -j$(JOBS) all cluster
-	@$(MAKE) -s $(KUBEVIRT)-1.7/virt-api $(CLOCK_SHIFT)
+	@$(MAKE) -s $(KUBEVIRT)-1.7/virt-api $(CLOCK_SHIFT) $(NEXT_PODS)
 	@KUBEVIRT=$(CURDIR)/$(KUBEVIRT)-1.7 KUBEVIRT_VERSION=v1.7.0 \
 		python3 tests/support/run_tests.py --kubevirt $(KUBEVIRT_TESTS)
+
+# The launcher pods that plimsoll derives, for tests/kubevirt/launcher.py.
+NEXT_PODS = build/release/tests/kubevirt/next_pods
+$(NEXT_PODS): $(call objects,tests/kubevirt) \
+		$$(call daemon_of,tests/kubevirt/next_pods.c) $(ARCHIVES)
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+.PHONY: e2e-launcher e2e-launcher-1.7
+e2e-launcher: packages-test ## CASES random VMs: KubeVirt's launcher pods, and ours
+	@$(MAKE) -s -j$(JOBS) $(NEXT_PODS)
+	@$(MAKE) -s kubevirt
+	@python3 tests/kubevirt/launcher.py --seed $(SEED) --cases $(CASES)
+
+e2e-launcher-1.7: packages-test ## the same with KubeVirt 1.7
+	@$(MAKE) -s -j$(JOBS) $(NEXT_PODS)
+	@$(MAKE) -s $(KUBEVIRT)-1.7/virt-api
+	@KUBEVIRT=$(CURDIR)/$(KUBEVIRT)-1.7 \
+		python3 tests/kubevirt/launcher.py --seed $(SEED) --cases $(CASES)
 
 # For this machine alone; of a checkout that may have changes.
 .PHONY: release-test
