@@ -1,6 +1,7 @@
 #include "scheduler/metrics.h"
 
 #include "lib/memory.h"
+#include "scheduler/filter/constraint_cost.h"
 #include "scheduler/filter/filter.h"
 #include "scheduler/moves_metrics.h"
 
@@ -38,7 +39,8 @@ void metrics_begin(struct metrics *metrics, struct queued_pod *queued,
 /* One plugin refuses a pod for its own spec, on every node. */
 static enum filter_plugin refuser(const struct decision *decision)
 {
-	if (decision->pod->unsupported != NULL) {
+	if (decision->pod->unsupported != NULL ||
+		decision->prefilter.refusal == constraint_cost_refusal) {
 		return PLUGIN_UNSUPPORTED;
 	}
 	return decision->prefilter.refusal ==

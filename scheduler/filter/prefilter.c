@@ -1,5 +1,7 @@
 #include "scheduler/filter/prefilter.h"
 
+#include "scheduler/filter/constraint_cost.h"
+
 #include <stddef.h>
 #include <string.h>
 
@@ -61,6 +63,20 @@ const char *prefilter_pinning_plugins(const struct prefilter *prefilter)
 	return prefilter->is_pinned ? "[NodeAffinity NodeName]" : "[NodeName]";
 }
 
+/* The counts over nodes and pods. A pod that costs too much gets none. */
+static void count(struct prefilter *p)
+{
+	p->is_costly = constraint_cost_exceeds(p->pod, p->cluster);
+	if (p->is_costly) {
+		spread_clear(&p->spread, p->pod);
+		affinity_begin(&p->affinity, p->pod, p->cluster);
+		affinity_settle(&p->affinity);
+		return;
+	}
+	spread_prepare(&p->spread, p->pod, p->cluster);
+	affinity_prepare(&p->affinity, p->pod, p->cluster);
+}
+
 void prefilter_run(struct prefilter *prefilter, const struct pod *pod,
 	const struct cluster *cluster)
 {
@@ -75,8 +91,10 @@ void prefilter_run(struct prefilter *prefilter, const struct pod *pod,
 	if (p->refusal == NULL) {
 		p->refusal = p->volumes.refusal;
 	}
-	spread_prepare(&p->spread, pod, cluster);
-	affinity_prepare(&p->affinity, pod, cluster);
+	count(p);
+	if (p->refusal == NULL && p->is_costly) {
+		p->refusal = constraint_cost_refusal;
+	}
 	p->is_plain = p->volumes.is_skipped && p->affinity.is_skipped &&
 		p->spread.hard_count == 0;
 }

@@ -23,6 +23,7 @@ struct prefilter {
 	bool is_named;	/* spec.nodeName names the node; 1.37 */
 	bool is_plain;	/* the filters below are skipped */
 	uint8_t features; /* that the node must declare */
+	bool is_costly; /* refused: see filter/constraint_cost.h */
 	struct affinity affinity;
 	struct spread spread;
 	struct volumes volumes;

@@ -112,6 +112,14 @@ static void update_min_match(struct spread_count *c)
 		: min_match;
 }
 
+void spread_clear(struct spread *spread, const struct pod *pod)
+{
+	spread->pod = pod;
+	spread->count = 0;
+	spread->hard_count = 0;
+	spread->soft_count = 0;
+}
+
 void spread_prepare(struct spread *spread, const struct pod *pod,
 	const struct cluster *cluster)
 {

@@ -39,6 +39,8 @@ enum spread_verdict {
 /* Counts for the filter. */
 void spread_prepare(struct spread *spread, const struct pod *pod,
 	const struct cluster *cluster);
+/* Without a constraint. */
+void spread_clear(struct spread *spread, const struct pod *pod);
 void spread_fini(struct spread *spread); /* zeroed is fine */
 
 /* Adds a pod on a node to the counts of the hard constraints, or removes it
