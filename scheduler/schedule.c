@@ -22,6 +22,7 @@ enum {
 	MESSAGE_MAX = 8192,
 	DRAIN_MS = 3000,
 };
+#define TURN_US INT64_C(20000)         /* no decision begins after it */
 #define LOAD_WAIT_US INT64_C(5000000)  /* for the first snapshots */
 #define LOAD_WAKE_US INT64_C(10000000) /* new load may let a pod fit */
 
@@ -122,6 +123,7 @@ static void schedule_pod(struct schedule *sched, struct queued_pod *queued,
 		&(struct filter_options)FILTER_DEFAULTS, now);
 	metrics_decided(&sched->metrics, queued, &sched->decision, now_us(),
 		clock_thread_cpu_us());
+	queue_spent(&sched->queue, queued, now_us() - now, now_us());
 	chosen = decision_chosen(&sched->decision);
 	if (chosen == NULL) {
 		reservations_resume(&sched->reservations, queued->pod);
@@ -159,6 +161,7 @@ static void on_turn(void *owner)
 	}
 	/* None of these leaves the queue before the event loop runs again. */
 	for (size_t i = 0; i < count && may_decide(sched, now_us()) &&
+		now_us() - now < TURN_US &&
 		binding_cycle_has_capacity(sched->cycle);
 		i++) {
 		schedule_pod(sched, next[i], now_us());

@@ -166,20 +166,43 @@ static void flush(struct queue *queue, int64_t now_us)
 	}
 }
 
-size_t queue_next(struct queue *queue, struct queued_pod **out, size_t max,
-	int64_t now_us)
+void queue_spent(struct queue *queue, const struct queued_pod *queued,
+	int64_t spent_us, int64_t now_us)
+{
+	time_shares_add(&queue->shares, queued->pod->namespace_id, spent_us,
+		now_us);
+}
+
+/* The first pods that may be tried now; those of namespaces within their
+ * share, or all. */
+static size_t take_first(const struct queue *queue, struct queued_pod **out,
+	size_t max, int64_t now_us, bool takes_all)
 {
 	struct queued_pod *queued;
 	size_t count = 0;
 
-	flush(queue, now_us);
 	for (queued = TAILQ_FIRST(&queue->ready); queued != NULL && count < max;
 		queued = TAILQ_NEXT(queued, link)) {
-		if (queued->not_before_us <= now_us) {
+		if (queued->not_before_us <= now_us &&
+			(takes_all || queued->is_move ||
+				!time_shares_is_over(&queue->shares,
+					queued->pod->namespace_id, now_us))) {
 			out[count++] = queued;
 		}
 	}
 	return count;
+}
+
+size_t queue_next(struct queue *queue, struct queued_pod **out, size_t max,
+	int64_t now_us)
+{
+	size_t count = 0;
+
+	flush(queue, now_us);
+	if (time_shares_any_is_over(&queue->shares, now_us)) {
+		count = take_first(queue, out, max, now_us, false);
+	}
+	return count > 0 ? count : take_first(queue, out, max, now_us, true);
 }
 
 int64_t queue_wake_us(const struct queue *queue)

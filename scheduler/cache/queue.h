@@ -5,11 +5,16 @@
  * drains wait for these. The other order is priority, then the targets of
  * migrations, then arrival. A pod that fits no node waits 1, 2, 4,
  * 8, 10, 10 ... seconds (kube-scheduler's back-off) and then until the cluster
- * changes, at most 5 minutes. Pure: the caller gives the time, in monotonic
+ * changes, at most 5 minutes.
+ *
+ * The pods of a namespace that is over its share of the loop's time
+ * (cache/time_shares.h) are tried when no pod of another namespace may be,
+ * whatever their priority. Pure: the caller gives the time, in monotonic
  * microseconds. */
 #pragma once
 
 #include "lib/map.h"
+#include "scheduler/cache/time_shares.h"
 #include "scheduler/objects/pod.h"
 
 #include <stdbool.h>
@@ -66,6 +71,7 @@ struct queue {
 	struct map by_uid;		  /* of struct queued_pod */
 	struct queued_list ready;	  /* in order */
 	struct queued_list unschedulable; /* by last attempt */
+	struct time_shares shares;
 	size_t moves;			  /* pods that go first */
 	uint64_t added;			  /* pods that became schedulable */
 	uint64_t woken;			  /* pods woken by a change */
@@ -90,6 +96,10 @@ void queue_set(struct queue *queue, struct queued_pod *queued,
  * number. The queue owns them. */
 size_t queue_next(struct queue *queue, struct queued_pod **out, size_t max,
 	int64_t now_us);
+
+/* A decision about the pod took so long, whatever came of it. */
+void queue_spent(struct queue *queue, const struct queued_pod *queued,
+	int64_t spent_us, int64_t now_us);
 
 /* When queue_next() may return a pod if nothing changes; INT64_MAX: never. */
 int64_t queue_wake_us(const struct queue *queue);

@@ -365,6 +365,81 @@ static void a_pod_may_be_tried_at_once_whatever_its_backoff(void **state)
 	queue_fini(&queue);
 }
 
+static struct queued_pod *put_in(struct queue *queue, uint32_t namespace,
+	const char *uid, int32_t priority, int64_t now)
+{
+	struct queued_pod *queued = put(queue, uid, priority, now);
+
+	queued->pod->namespace_id = namespace;
+	return queued;
+}
+
+/* The ids are of no interner. */
+static void end(struct queue *queue)
+{
+	size_t at = 0;
+	void *value;
+
+	while (map_next(&queue->by_uid, &at, NULL, &value)) {
+		struct queued_pod *queued = value;
+
+		queued->pod->namespace_id = 0;
+	}
+	queue_fini(queue);
+}
+
+/* Its pods came first, and one has a priority. */
+static void a_namespace_over_its_share_goes_after_others(void **state)
+{
+	struct queued_pod *next[4];
+	struct queued_pod *greedy;
+	struct queue queue;
+	(void)state;
+
+	queue_init(&queue);
+	greedy = put_in(&queue, 1, "greedy", 9, 0);
+	put_in(&queue, 1, "more", 0, 0);
+	put_in(&queue, 2, "other", 0, 1);
+	assert_ptr_equal(next_of(&queue, SECOND), greedy);
+	queue_spent(&queue, greedy, TIME_SHARES_BURST_US + 1, SECOND);
+	assert_int_equal(queue_next(&queue, next, 4, SECOND), 1);
+	assert_string_equal(next[0]->pod->uid, "other");
+	/* Its quarter of the time that passed. */
+	assert_ptr_equal(next_of(&queue, SECOND + 4), greedy);
+	end(&queue);
+}
+
+static void a_namespace_over_its_share_is_alone_and_goes_on(void **state)
+{
+	struct queued_pod *greedy, *other;
+	struct queue queue;
+	(void)state;
+
+	queue_init(&queue);
+	greedy = put_in(&queue, 1, "greedy", 0, 0);
+	other = put_in(&queue, 2, "other", 0, 0);
+	queue_failed(&queue, other, false, SECOND);
+	queue_spent(&queue, greedy, 2 * TIME_SHARES_BURST_US, SECOND);
+	assert_ptr_equal(next_of(&queue, SECOND), greedy);
+	end(&queue);
+}
+
+static void a_move_that_was_ordered_goes_first_whatever_its_share(void **state)
+{
+	struct queued_pod *move;
+	struct queue queue;
+	(void)state;
+
+	queue_init(&queue);
+	put_in(&queue, 2, "other", 0, 0);
+	move = put_in(&queue, 1, "move", 0, 0);
+	move->pod->is_move = true;
+	queue_set(&queue, move, QUEUED_READY);
+	queue_spent(&queue, move, 2 * TIME_SHARES_BURST_US, SECOND);
+	assert_ptr_equal(next_of(&queue, SECOND), move);
+	end(&queue);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -390,6 +465,11 @@ int main(void)
 		cmocka_unit_test(a_pod_goes_first_once_its_move_is_known),
 		cmocka_unit_test(
 			a_pod_may_be_tried_at_once_whatever_its_backoff),
+		cmocka_unit_test(a_namespace_over_its_share_goes_after_others),
+		cmocka_unit_test(
+			a_namespace_over_its_share_is_alone_and_goes_on),
+		cmocka_unit_test(
+			a_move_that_was_ordered_goes_first_whatever_its_share),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
