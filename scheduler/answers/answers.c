@@ -6,6 +6,7 @@
 #include "lib/loop.h"
 #include "lib/memory.h"
 #include "proto/question.h"
+#include "scheduler/answers/manifest_check.h"
 #include "scheduler/answers/outlooks.h"
 #include "scheduler/answers/placement_answer.h"
 #include "scheduler/answers/plan_answer.h"
@@ -38,12 +39,15 @@ struct plan_job {
 	char scheduler[HOST_MAX];
 };
 
-/* A placement of a manifest that waits for its VM's profile. It ends with
- * on_profile(), and may outlive the answers. */
+/* A placement that waits for its VM's profile, or for its turn. It may outlive
+ * the answers while the profile is asked for. */
 struct place_job {
 	LIST_ENTRY(place_job) link;
 	struct answers *answers; /* NULL: answered, or closed */
 	struct question_ref ref;
+	int64_t since_us;
+	bool asks_profile;    /* on_profile() follows */
+	struct usage profile; /* zeroed: not known */
 	char namespace[DECISION_NAME_MAX];
 	struct json_value *value; /* owned */
 	struct placement_spec spec;
@@ -55,6 +59,7 @@ struct answers {
 	char scheduler[HOST_MAX]; /* this replica, by its host's name */
 	LIST_HEAD(plan_jobs, plan_job) jobs;
 	LIST_HEAD(place_jobs, place_job) places;
+	int64_t next_place_us; /* no placement is answered before */
 	struct outlooks outlooks;
 };
 
@@ -250,13 +255,17 @@ static void place(struct answers *answers, const struct placement_spec *spec,
 	scoped_buffer struct buffer body = BUFFER_MAX(ANSWER_BODY_MAX);
 	struct placement_answer where = where_of(answers, namespace);
 	struct error err;
+	int64_t now;
 
-	where.profile = profile;
+	where.profile = profile->seconds > 0 ? profile : NULL;
 	if (placement_answer_write(&body, &where, spec, &err) < 0) {
 		refuse_error(answers, ref, &err);
 	} else {
 		answer(answers, ref, 200, &body);
 	}
+	now = (int64_t)clock_monotonic_us();
+	answers->next_place_us =
+		now + (now - where.now_us) * (ANSWERS_PLACE_PART - 1);
 }
 
 static void end_place(struct place_job *job)
@@ -265,55 +274,86 @@ static void end_place(struct place_job *job)
 	timer_close(take_ptr(job->timer));
 	json_value_free(take_ptr(job->value));
 	job->answers = NULL;
+	if (!job->asks_profile) {
+		free(job);
+	}
+}
+
+/* Answers, or waits until the placements are within their share of the loop. */
+static void take_turn(struct place_job *job)
+{
+	struct answers *answers = job->answers;
+	int64_t now = (int64_t)clock_monotonic_us();
+	int64_t wait_us = answers->next_place_us - now;
+	int64_t left_us = job->since_us + ANSWERS_PLACE_WAIT_US - now;
+
+	if (left_us < 0) {
+		refuse(answers, &job->ref, 503,
+			"too many placements wait; ask again later");
+	} else if (wait_us > 0) {
+		wait_us = wait_us < left_us ? wait_us : left_us;
+		timer_start(job->timer, (uint64_t)wait_us / 1000 + 1, 0);
+		return;
+	} else {
+		place(answers, &job->spec, job->namespace, &job->profile,
+			&job->ref);
+	}
+	end_place(job);
 }
 
 static void on_profile(void *owner, const void *profile, const char *why)
 {
 	struct place_job *job = owner;
-	const struct usage *usage = profile;
 
 	(void)why;
-	if (job->answers != NULL) {
-		place(job->answers, &job->spec, job->namespace,
-			usage != NULL && usage->seconds > 0 ? usage : NULL,
-			&job->ref);
-		end_place(job);
+	job->asks_profile = false;
+	if (job->answers == NULL) {
+		free(job);
+		return;
 	}
-	free(job);
+	if (profile != NULL) {
+		job->profile = *(const struct usage *)profile;
+	}
+	take_turn(job);
 }
 
-/* The aggregators do not answer. The job waits for on_profile() only to end. */
-static void on_profile_late(void *owner)
+/* The turn came, or the aggregators do not answer. */
+static void on_wait(void *owner)
 {
-	struct place_job *job = owner;
-
-	place(job->answers, &job->spec, job->namespace, NULL, &job->ref);
-	end_place(job);
+	take_turn(owner);
 }
 
 /* Takes the value, of which the spec borrows. */
-static void await_profile(struct answers *answers, struct json_value *value,
-	const struct placement_spec *spec, const struct question *question,
-	struct question_ref ref)
+static struct place_job *place_job_new(struct answers *answers,
+	struct json_value *value, const struct placement_spec *spec,
+	const struct question *question, struct question_ref ref)
 {
 	struct place_job *job = xcalloc(1, sizeof(*job));
-	struct profile_request vm = { 0 };
 
 	*job = (struct place_job){ .answers = answers,
 		.ref = ref,
+		.since_us = (int64_t)clock_monotonic_us(),
 		.value = value,
 		.spec = *spec,
-		.timer = timer_new(answers->options.loop, on_profile_late,
-			job) };
+		.timer = timer_new(answers->options.loop, on_wait, job) };
 	(void)snprintf(job->namespace, sizeof(job->namespace), "%s",
 		question->namespace);
-	(void)snprintf(vm.namespace, sizeof(vm.namespace), "%s",
-		question->namespace);
-	(void)snprintf(vm.name, sizeof(vm.name), "%s", vm_of(spec));
 	LIST_INSERT_HEAD(&answers->places, job, link);
+	return job;
+}
+
+static void await_profile(struct place_job *job)
+{
+	struct profile_request vm = { 0 };
+
+	(void)snprintf(vm.namespace, sizeof(vm.namespace), "%s",
+		job->namespace);
+	(void)snprintf(vm.name, sizeof(vm.name), "%s", vm_of(&job->spec));
+	job->asks_profile = true;
 	timer_start(job->timer, ANSWERS_PROFILE_MS, 0);
 	/* The last step: the answer may come inside this. */
-	profile_client_ask(answers->options.profiles, &vm, on_profile, job);
+	profile_client_ask(job->answers->options.profiles, &vm, on_profile,
+		job);
 }
 
 /* Takes the value. */
@@ -323,17 +363,22 @@ static void find_place(struct answers *answers, struct json_value *value,
 	const struct placement_answer where =
 		where_of(answers, question->namespace);
 	struct placement_spec spec;
+	struct place_job *job;
 	struct error err;
 
-	if (placement_spec_read(&spec, value, &err) < 0) {
+	if (placement_spec_read(&spec, value, &err) < 0 ||
+		(spec.object != NULL && manifest_check(&spec, &err) < 0)) {
 		refuse_error(answers, &ref, &err);
-	} else if (*vm_of(&spec) != '\0' &&
-		!placement_answer_runs(&where, vm_of(&spec))) {
-		await_profile(answers, take_ptr(value), &spec, question, ref);
-	} else {
-		place(answers, &spec, question->namespace, NULL, &ref);
+		json_value_free(value);
+		return;
 	}
-	json_value_free(value);
+	job = place_job_new(answers, value, &spec, question, ref);
+	if (*vm_of(&spec) != '\0' &&
+		!placement_answer_runs(&where, vm_of(&spec))) {
+		await_profile(job);
+	} else {
+		take_turn(job);
+	}
 }
 
 /* ---- all ---- */

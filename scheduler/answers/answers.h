@@ -3,16 +3,24 @@
  *
  * A placement is answered at once, by the scheduler's own cache with its
  * reservations, loads and policy; that of a VM's manifest once the VM's profile
- * came, or after ANSWERS_PROFILE_MS. A plan is searched for in the planner's
+ * came, or after ANSWERS_PROFILE_MS. Placements take a tenth of the event
+ * loop's time at most: the next one waits nine times as long as the last one
+ * took, and is refused after ANSWERS_PLACE_WAIT_US. The cost of one
+ * is bounded (filter/constraint_cost.h); a copy of the cluster for a thread
+ * would cost the loop more. A plan is searched for in the planner's
  * thread, behind the searches for urgent pods. */
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <uv.h>
 
 struct buffer;
 
-enum { ANSWERS_PROFILE_MS = 1000 };
+enum { ANSWERS_PROFILE_MS = 1000, ANSWERS_PLACE_PART = 10 };
+
+/* Well below QUESTION_DEADLINE_US. */
+#define ANSWERS_PLACE_WAIT_US INT64_C(10000000)
 
 struct answers;
 struct cache;

@@ -10,7 +10,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from api_case import GROUP, ApiCase  # noqa: E402
 from cluster import ClusterCase  # noqa: E402
 from harness import Aggregator, eventually, launcher, worker  # noqa: E402
-from kube_api import path_of_object  # noqa: E402
+from kube_api import Refused, path_of_object  # noqa: E402
 from kubevirt_objects import (create_running_vmi,  # noqa: E402
                               serve_kubevirt_objects)
 from question_peer import Answer, QuestionPeer  # noqa: E402
@@ -131,6 +131,22 @@ class Questions(QuestionCase):
             peer, "plan", {"goal": "Evacuate", "nodeNames": ["node-a"]})
         self.assertEqual(status, 503)
         self.assertIn("virtualmachineinstances", why)
+
+    def test_a_manifest_that_the_api_server_would_refuse_is_refused(self):
+        peer = self.peer()
+        self.ready("admits", peer)
+        self.placed(peer, {"object": {"kind": "Pod", "spec": {}}})
+        pod = launcher("repeats", scheduler="admits")
+        pod["spec"]["topologySpreadConstraints"] = [
+            {"topologyKey": "zone", "maxSkew": 1,
+             "whenUnsatisfiable": "DoNotSchedule"}] * 2
+        with self.assertRaisesRegex(Refused, "Duplicate value"):
+            self.make(pod)
+        self.assertEqual(
+            self.refused(peer, "placement",
+                         {"object": {"kind": "Pod", **pod}}),
+            (422, "spec.object.spec.topologySpreadConstraints[1] repeats "
+                  "topologyKey and whenUnsatisfiable of another constraint"))
 
     def test_the_next_leader_answers_with_a_term_of_its_own(self):
         peer = self.peer()

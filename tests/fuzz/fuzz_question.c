@@ -1,6 +1,7 @@
 /* The spec of a question that a user asks the leading scheduler. The first byte
  * chooses a placement or a plan, and whether all VMs may be named. An answer is
  * JSON, and names no VM of another namespace unless it may. */
+#include "scheduler/answers/manifest_check.h"
 #include "scheduler/answers/placement_answer.h"
 #include "scheduler/answers/plan_answer.h"
 
@@ -123,8 +124,14 @@ static void place(const struct json_value *value)
 	struct placement_spec spec;
 	struct error err;
 
-	if (placement_spec_read(&spec, value, &err) == 0 &&
-		placement_answer_write(&out, &where, &spec, &err) == 0) {
+	if (placement_spec_read(&spec, value, &err) < 0) {
+		return;
+	}
+	if (spec.object != NULL && manifest_check(&spec, &err) < 0) {
+		assert(strncmp(err.text, "spec.object", 11) == 0);
+	}
+	/* The answer would do without the check. */
+	if (placement_answer_write(&out, &where, &spec, &err) == 0) {
 		check_json(&out);
 	}
 }

@@ -34,6 +34,7 @@ static struct scene {
 	void (*room)(void *owner, int status, const struct buffer *body);
 	void *room_owner;
 	unsigned cancelled;
+	uint64_t place_us; /* the time of a placement of a manifest */
 	uv_loop_t loop;
 	query_done profiled; /* the question for a profile; NULL: none */
 	void *profiled_owner;
@@ -165,6 +166,7 @@ void kubevirt_launcher_settings(const struct kubevirt *kubevirt,
 	struct launcher_settings *out)
 {
 	(void)kubevirt;
+	fake_clock_move(scene.place_us);
 	*out = launcher_settings_default;
 }
 
@@ -294,6 +296,21 @@ static void a_placement_is_answered_at_once(void **state)
 	expect(200, "{\"chosen\":null,\"sentence\":\"no nodes available");
 }
 
+/* No API server admits such a pod, however long its decision would take. */
+static void a_manifest_that_no_api_server_admits_is_refused(void **state)
+{
+	(void)state;
+	ask(QUESTION_PLACEMENT,
+		"{'object':{'kind':'Pod','spec':{'topologySpreadConstraints':["
+		"{'maxSkew':1,'topologyKey':'a','whenUnsatisfiable':"
+		"'DoNotSchedule'},{'maxSkew':2,'topologyKey':'a',"
+		"'whenUnsatisfiable':'DoNotSchedule'}]}}}",
+		5);
+	expect(422,
+		"spec.object.spec.topologySpreadConstraints[1] repeats "
+		"topologyKey and whenUnsatisfiable of another constraint");
+}
+
 static const char stopped[] =
 	"{'object':{'kind':'VirtualMachineInstance','metadata':{'name':'web'},"
 	"'spec':{'domain':{'memory':{'guest':'4Gi'},'cpu':{'cores':4},"
@@ -380,6 +397,47 @@ static void a_profile_that_does_not_come_is_not_waited_for(void **state)
 	ask(QUESTION_PLACEMENT, stopped, 6);
 	answers_close(take_ptr(scene.answers));
 	assert_int_equal(scene.answered, 1);
+}
+
+static const char any_pod[] = "{'object':{'kind':'Pod','spec':{}}}";
+
+static void placements_take_a_tenth_of_the_loops_time(void **state)
+{
+	(void)state;
+	scene.place_us = 100000;
+	ask(QUESTION_PLACEMENT, any_pod, 5);
+	assert_int_equal(scene.answered, 1);
+	ask(QUESTION_PLACEMENT, any_pod, 6);
+	ask(QUESTION_PLACEMENT, any_pod, 7);
+	pass_ms(899);
+	assert_int_equal(scene.answered, 1);
+	pass_ms(2);
+	assert_int_equal(scene.answered, 2);
+	assert_int_equal(scene.id, 6);
+	pass_ms(1001);
+	assert_int_equal(scene.answered, 3);
+	assert_int_equal(scene.id, 7);
+	/* Nobody waits once the time has passed. */
+	pass_ms(901);
+	ask(QUESTION_PLACEMENT, any_pod, 8);
+	assert_int_equal(scene.answered, 4);
+}
+
+static void a_placement_that_waits_for_long_is_refused(void **state)
+{
+	(void)state;
+	scene.place_us = 2000000;
+	ask(QUESTION_PLACEMENT, any_pod, 5);
+	ask(QUESTION_PLACEMENT, any_pod, 6);
+	pass_ms(ANSWERS_PLACE_WAIT_US / 1000 - 1);
+	assert_int_equal(scene.answered, 1);
+	pass_ms(2);
+	assert_int_equal(scene.answered, 2);
+	expect(503, "too many placements wait; ask again later");
+	/* One that waits at the end is not answered. */
+	ask(QUESTION_PLACEMENT, any_pod, 7);
+	answers_close(take_ptr(scene.answers));
+	assert_int_equal(scene.answered, 2);
 }
 
 static void a_plan_is_answered_when_the_search_has_ended(void **state)
@@ -558,6 +616,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_placement_is_answered_at_once),
+		TEST(a_manifest_that_no_api_server_admits_is_refused),
 		TEST(the_profile_of_a_stopped_vm_counts),
 		TEST(a_profile_that_does_not_come_is_not_waited_for),
 		TEST(a_plan_is_answered_when_the_search_has_ended),
@@ -570,6 +629,8 @@ int main(void)
 		TEST(a_room_that_does_not_come_is_not_waited_for),
 		TEST(without_kubevirt_the_outlook_has_no_room),
 		TEST(an_outlook_on_a_vm_says_whether_it_may_be_moved),
+		TEST(placements_take_a_tenth_of_the_loops_time),
+		TEST(a_placement_that_waits_for_long_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
