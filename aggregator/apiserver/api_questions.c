@@ -1,6 +1,7 @@
 #include "aggregator/apiserver/api_questions.h"
 
 #include "aggregator/apiserver/question_object.h"
+#include "aggregator/apiserver/question_reach.h"
 #include "aggregator/ingest/questions.h"
 #include "auth/access_review.h"
 #include "auth/subject_access.h"
@@ -34,7 +35,9 @@ struct asking {
 	uint64_t since_us;
 	struct rest_path path;
 	struct question_object object;
-	bool is_asked; /* the scheduler has it, or will */
+	struct question_reach reach;
+	size_t reviewed; /* of its reviews */
+	bool is_asked;	 /* the scheduler has it, or will */
 };
 
 struct api_questions {
@@ -54,6 +57,7 @@ static void end(struct asking *asking)
 	}
 	account_fini(&asking->account);
 	question_object_fini(&asking->object);
+	question_reach_fini(&asking->reach);
 	free(asking);
 }
 
@@ -161,17 +165,58 @@ static void on_visible(void *owner, enum access_review_outcome outcome,
 	}
 }
 
-static void on_allowed(void *owner, enum access_review_outcome outcome,
-	const struct error *why)
+static void on_reached(void *owner, enum access_review_outcome outcome,
+	const struct error *why);
+
+/* The next namespace that the manifest looks into; behind the last one, what
+ * the answer may name. */
+static void review_next(struct asking *asking)
 {
-	static const struct subject_access access = { .verb = "list",
+	static const struct subject_access vms = { .verb = "list",
 		.group = API_GROUP,
 		.version = API_VERSION,
 		.resource = "vmloads" };
+	struct subject_access pods = { .verb = "list",
+		.version = "v1",
+		.resource = "pods" };
+
+	if (is_over(asking)) {
+		return;
+	}
+	if (asking->reviewed < question_reach_reviews(&asking->reach)) {
+		pods.namespace = question_reach_namespace(&asking->reach,
+			asking->reviewed++);
+		review(asking, &pods, on_reached);
+	} else {
+		review(asking, &vms, on_visible);
+	}
+}
+
+static void on_reached(void *owner, enum access_review_outcome outcome,
+	const struct error *why)
+{
 	struct asking *asking = owner;
 
 	if (outcome == ACCESS_REVIEW_ALLOWED) {
-		review(asking, &access, on_visible);
+		review_next(asking);
+	} else if (outcome == ACCESS_REVIEW_FORBIDDEN) {
+		httpd_reply_error(asking->request, 403,
+			"the pod affinity of spec.object looks into other "
+			"namespaces, and their pods are forbidden: %s",
+			why->text);
+		end(asking);
+	} else {
+		refuse(asking, 503, why->text);
+	}
+}
+
+static void on_allowed(void *owner, enum access_review_outcome outcome,
+	const struct error *why)
+{
+	struct asking *asking = owner;
+
+	if (outcome == ACCESS_REVIEW_ALLOWED) {
+		review_next(asking);
 	} else if (outcome == ACCESS_REVIEW_FORBIDDEN) {
 		httpd_reply_error(asking->request, 403,
 			"%s." API_GROUP " is forbidden: %s",
@@ -228,6 +273,10 @@ void api_questions_serve(struct api_questions *all, struct account *account,
 	asking->since_us = clock_monotonic_us();
 	asking->path = *path;
 	asking->object = object;
+	if (path->kind == API_PLACEMENTS) {
+		question_reach_read(&asking->reach, object.spec,
+			object.spec_len, path->namespace);
+	}
 	asking->account = *account;
 	*account = (struct account){ 0 };
 	if (LIST_EMPTY(&all->open)) {

@@ -1,9 +1,11 @@
 /* The resources that are only created: POST of a Placement or a Plan asks the
  * leading scheduler, and its answer is the status of the 201.
  *
- * Two reviews come before: whether the user may create the object in the
- * namespace, and whether they may list the VMs of all namespaces; otherwise the
- * scheduler only counts those of other namespaces. A question ends when its
+ * Reviews come before: whether the user may create the object in the namespace;
+ * whether they may list the pods of each namespace that a manifest looks into
+ * (apiserver/question_reach.h); and whether they may list the VMs of all
+ * namespaces, otherwise the scheduler only counts those of other namespaces. A
+ * question ends when its
  * asker hangs up. */
 #pragma once
 

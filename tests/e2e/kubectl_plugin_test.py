@@ -274,6 +274,35 @@ class KubectlPlugin(ApiCase):
             "spec": {"vmName": "x" * (256 << 10)}})
         self.assertIn("larger than 0.25 MiB", done.stderr)
 
+    def pod_near(self, **term):
+        """A Placement of a pod that must be where pods of the term are."""
+        return self.PLACEMENT | {"spec": {"object": {
+            "kind": "Pod", "metadata": {"name": "spy"}, "spec": {
+                "containers": [], "affinity": {"podAffinity": {
+                    "requiredDuringSchedulingIgnoredDuringExecution": [{
+                        "topologyKey": "kubernetes.io/hostname",
+                        "labelSelector": {"matchLabels": {
+                            "tier": "of-vault"}}, **term}]}}}}}}
+
+    def test_a_manifest_tells_nothing_of_pods_that_its_author_may_not_list(
+            self):
+        for term, where in (
+                ({"namespaces": ["bank"]}, 'in the namespace "bank"'),
+                ({"namespaces": ["shop", "bank"]}, 'in the namespace "bank"'),
+                ({"namespaceSelector": {}}, "at the cluster scope")):
+            with self.subTest(term=term):
+                done = self.create("editor", self.pod_near(**term))
+                self.assertNotEqual(done.returncode, 0, done.stdout)
+                self.assertIn("looks into other namespaces", done.stderr)
+                self.assertIn(f'cannot list resource "pods" in API group "" '
+                              f"{where}", done.stderr)
+                done = self.create("admin", self.pod_near(**term),
+                                   "-o", "yaml")
+                self.assertEqual(yaml.safe_load(done.stdout)["status"][
+                    "chosen"], "hot", done.stderr)
+        done = self.create("editor", self.pod_near(), "-o", "yaml")
+        self.assertIsNone(yaml.safe_load(done.stdout)["status"]["chosen"])
+
     def test_explain(self):
         def explained():
             done = self.run_kubectl("admin", "explain", "plans.status.steps")

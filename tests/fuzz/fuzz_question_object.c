@@ -2,6 +2,7 @@
  * one is such an object again. */
 #include "aggregator/apiserver/question_object.h"
 
+#include "aggregator/apiserver/question_reach.h"
 #include "kube/json_value.h"
 
 #include <assert.h>
@@ -38,6 +39,18 @@ static void write_again(const struct question_object *object)
 	question_object_fini(&again);
 }
 
+static void check_reach(const struct question_object *object)
+{
+	struct question_reach reach;
+
+	question_reach_read(&reach, object->spec, object->spec_len, "shop");
+	for (size_t i = 0; i < question_reach_reviews(&reach); i++) {
+		assert(strcmp(question_reach_namespace(&reach, i), "shop") !=
+			0);
+	}
+	question_reach_fini(&reach);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct question_object object;
@@ -47,6 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	assert(status == 0 || status == 400 || status == 422);
 	if (status == 0) {
+		check_reach(&object);
 		assert(strlen(object.spec) == object.spec_len);
 		write_again(&object);
 	} else {
