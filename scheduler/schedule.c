@@ -22,7 +22,7 @@ enum {
 	MESSAGE_MAX = 8192,
 	DRAIN_MS = 3000,
 };
-#define TURN_US INT64_C(20000)         /* no decision begins after it */
+#define TURN_US INT64_C(20000)	       /* no decision begins after it */
 #define LOAD_WAIT_US INT64_C(5000000)  /* for the first snapshots */
 #define LOAD_WAKE_US INT64_C(10000000) /* new load may let a pod fit */
 
@@ -57,19 +57,25 @@ static int64_t now_us(void)
 	return (int64_t)clock_monotonic_us();
 }
 
-static bool may_decide(const struct schedule *sched, int64_t now)
+static bool leads(void *owner)
 {
-	return !sched->is_draining && sched->synced_us != 0 &&
-		leader_leads(sched->leader, (uint64_t)now) &&
+	const struct schedule *sched = owner;
+
+	return !sched->is_draining &&
+		leader_leads(sched->leader, (uint64_t)now_us());
+}
+
+static bool may_decide(struct schedule *sched)
+{
+	return sched->synced_us != 0 && leads(sched) &&
 		(loads_complete(sched->aggregators.loads) ||
-			now - sched->synced_us > LOAD_WAIT_US);
+			now_us() - sched->synced_us > LOAD_WAIT_US);
 }
 
 static void upload_record(struct schedule *sched, const char *sentence)
 {
 	decision_record_from(&sched->record, &sched->decision, sentence,
-		clock_wall_us());
-	sched->record.cache_age_seconds = informers_age_s(sched->informers);
+		clock_wall_us(), informers_age_s(sched->informers));
 	decision_upload_add(sched->aggregators.decision_upload, &sched->record);
 }
 
@@ -137,11 +143,10 @@ static void arm_timer(struct schedule *sched)
 {
 	int64_t now = now_us(), next = queue_wake_us(&sched->queue);
 
-	if (next == INT64_MAX || sched->synced_us == 0 ||
-		!leader_leads(sched->leader, (uint64_t)now)) {
+	if (next == INT64_MAX || sched->synced_us == 0 || !leads(sched)) {
 		return;
 	}
-	if (!may_decide(sched, now)) {
+	if (!may_decide(sched)) {
 		next = sched->synced_us + LOAD_WAIT_US + 1000;
 	}
 	timer_start(sched->turn,
@@ -153,15 +158,13 @@ static void on_turn(void *owner)
 	struct schedule *sched = owner;
 	int64_t now = now_us();
 	struct queued_pod *next[DECISIONS_PER_TURN];
-	size_t count = 0;
+	size_t count = !may_decide(sched)
+		? 0
+		: queue_next(&sched->queue, next, DECISIONS_PER_TURN, now);
 
-	if (may_decide(sched, now)) {
-		count = queue_next(&sched->queue, next, DECISIONS_PER_TURN,
-			now);
-	}
 	/* None of these leaves the queue before the event loop runs again. */
-	for (size_t i = 0; i < count && may_decide(sched, now_us()) &&
-		now_us() - now < TURN_US &&
+	for (size_t i = 0;
+		i < count && may_decide(sched) && now_us() - now < TURN_US &&
 		binding_cycle_has_capacity(sched->cycle);
 		i++) {
 		schedule_pod(sched, next[i], now_us());
@@ -235,14 +238,6 @@ static void on_rejected(void *owner, enum rejection rejection)
 	struct schedule *sched = owner;
 
 	sched->metrics.rejections[rejection]++;
-}
-
-static bool leads(void *owner)
-{
-	const struct schedule *sched = owner;
-
-	return !sched->is_draining &&
-		leader_leads(sched->leader, (uint64_t)now_us());
 }
 
 static void on_launcher(void *owner, const struct reflector_id *id,

@@ -188,19 +188,20 @@ static void begin_record(struct decision_record *out)
 	out->decided_points = NAN;
 	out->past_seconds = NAN;
 	out->past_cores = NAN;
-	out->cache_age_seconds = NAN;
 	out->best_count = 0;
 	out->rejection_count = 0;
 	out->names_len = 0;
 }
 
 void decision_record_from(struct decision_record *out,
-	const struct decision *decision, const char *sentence, uint64_t wall_us)
+	const struct decision *decision, const char *sentence, uint64_t wall_us,
+	double cache_age_s)
 {
 	const struct decision *d = decision;
 
 	begin_record(out);
 	out->wall_us = wall_us;
+	out->cache_age_seconds = cache_age_s;
 	out->nodes = (uint32_t)d->node_count;
 	out->feasible = (uint32_t)d->feasible_count;
 	out->best_count = d->best_count;

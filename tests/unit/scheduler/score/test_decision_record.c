@@ -61,7 +61,7 @@ static const struct decision_record *record_of(struct setting *s, size_t nodes,
 	const struct cluster cluster = { .nodes = s->nodes, .count = nodes };
 
 	decide(&s->decision, s->vm, &cluster, &defaults, now);
-	decision_record_from(&s->record, &s->decision, sentence, 17);
+	decision_record_from(&s->record, &s->decision, sentence, 17, 1.5);
 	return &s->record;
 }
 
@@ -257,7 +257,7 @@ static void names_20_nodes_of_a_reason(void **state)
 		nodes[i]->is_unschedulable = true;
 	}
 	decide(&s->decision, s->vm, &cluster, &defaults, now);
-	decision_record_from(&s->record, &s->decision, "", 17);
+	decision_record_from(&s->record, &s->decision, "", 17, 1.5);
 	assert_int_equal(s->record.rejection_count, 1);
 	assert_int_equal(first->nodes, MANY);
 	assert_int_equal(first->name_count, DECISION_NAMES_MAX);
