@@ -12,7 +12,7 @@ THEMES = ("resources", "edges", "ports", "taints", "nodes", "between", "spread",
 # Each alone in a share of the cases, what it may be seen with in the others.
 # These weights, and the shares below, are such that each wrong rule of
 # parity_rules.py is seen in ten cases of 2,000 and more, whatever the seed.
-WEIGHTS = (2, 3, 4, 4, 4, 7, 7, 9, 5, 3, 2, 2, 2)
+WEIGHTS = (2, 3, 4, 4, 4, 7, 7, 10, 5, 3, 2, 5, 2)
 # Those that plimsoll refuses on purpose; docs/parity.md says why.
 REFUSED = {
     "no-dra": {"resourceClaims": [
@@ -365,7 +365,7 @@ class Case(Storage):
         if self.has("nominated") and d.maybe(0.4):
             spec["priority"] = d.randint(3, 6)
             status = {"nominatedNodeName": node}
-            if d.maybe(0.3):
+            if d.maybe(0.4):
                 spec["schedulingGates"] = [{"name": "example.com/quota"}]
         else:
             spec["nodeName"] = node

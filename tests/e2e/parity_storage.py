@@ -142,7 +142,7 @@ class Storage:
             if d.maybe(0.95 if self.has("provision") else 0.6):
                 # One driver alone: of several that are missing,
                 # kube-scheduler names any one.
-                missed = name == DRIVERS[0] and d.maybe(0.3)
+                missed = name == DRIVERS[0] and d.maybe(0.4)
                 yield {"kind": "CSIDriver", "metadata": {"name": name},
                        "spec": {"storageCapacity": d.maybe(0.8),
                                 **({"preventPodSchedulingIfMissing": True}

@@ -1,4 +1,4 @@
-"""Recorded cases with the verdicts and scores of kube-scheduler 1.36 itself.
+"""Recorded cases with the verdicts and scores of kube-scheduler 1.37 itself.
 
 `tests/e2e/parity.py --keep` wrote the cases. Each fails if one rule of
 parity_rules.py is wrong. tests/unit/scheduler/offline/test_parity.c compares

@@ -1,4 +1,4 @@
-/* Recorded cases with the verdicts and scores of kube-scheduler 1.36 itself.
+/* Recorded cases with the verdicts and scores of kube-scheduler 1.37 itself.
  * `tests/e2e/parity.py --keep` wrote them. Each shows if one rule is wrong. */
 #include "scheduler/offline/score_cmd.h"
 
