@@ -17,8 +17,9 @@ GOALS = "pod, empty:NODE, move:NAMESPACE/VM or gone:NODE[,NODE...]"
 
 
 def node(name, memory):
-    return {"kind": "Node", "metadata": {"name": name}, "status": {
-        "allocatable": {"cpu": "16", "memory": memory, "pods": "110"}}}
+    return {"kind": "Node", "metadata": {"name": name, "labels": {
+        "kubevirt.io/schedulable": "true"}}, "status": {"allocatable": {
+            "cpu": "16", "memory": memory, "pods": "110"}}}
 
 
 def pod(name, memory, **spec):

@@ -9,7 +9,8 @@
 
 #define NODE(name, memory)                                                     \
 	"{'metadata':{'name':'" name                                           \
-	"'},'status':{'allocatable':{'cpu':'16',"                              \
+	"','labels':{'kubevirt.io/"                                            \
+	"schedulable':'true'}},'status':{'allocatable':{'cpu':'16',"           \
 	"'memory':'" memory "','pods':'110'}}}"
 #define VM(name, node, memory, rest)                                           \
 	"{'metadata':{'name':'virt-launcher-" name                             \
