@@ -1,5 +1,5 @@
-/* The next pod of a VM as a test wants it: the one that runs. Include it in one
- * file of a test. */
+/* The next pod of a VM as a test wants it: the one that runs, without
+ * the selectors that a migration gave it. Include it in one file of a test. */
 #pragma once
 
 #include "scheduler/kubevirt/kubevirt.h"
@@ -22,5 +22,6 @@ bool kubevirt_next_pod(const struct kubevirt *kubevirt, struct next_pod *out,
 	}
 	out->pod = *running;
 	out->pod.node_name = nowhere;
+	out->pod.node_selector = (struct labels){ 0 };
 	return true;
 }
