@@ -30,9 +30,10 @@ FILES = {
     "scheduler": {"tls/ca": "servers-ca", "tls/tls": "scheduler",
                   "server-tls/tls": "scheduler-server"},
     "agent": {"tls/ca": "servers-ca", "tls/tls": "agent"}}
-# No pod has a token here, and a machine of files is the node.
+# No pod has a token here, a machine of files is the node, and the Job has one
+# of the flags.
 LEFT_OUT = re.compile(r"--(wire-auth|token-file|db|max-db-size|.*-root|"
-                      r"kvm-probe)=")
+                      r"kvm-probe|api-service)=")
 MANIFESTS = {"aggregator": ["base/aggregator/statefulset.yaml",
                             "components/kubectl/kustomization.yaml"],
              "scheduler": ["base/scheduler/deployment.yaml"],
