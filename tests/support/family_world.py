@@ -2,8 +2,9 @@
 are of IPv4, IPv6 or both, and asks its listeners as kubelet and the API server
 do. The programs have the arguments of deploy/. Use:
 
-    unshare --user --map-root-user --net python3 family_world.py v4|v6|both
+    unshare --user --map-root-user --net --mount python3 family_world.py v4|v6|both
 """
+import ctypes
 import fcntl
 import pathlib
 import re
@@ -23,6 +24,7 @@ V4, V6 = "10.77.0.1", "fd77::1"
 ADDRESSES = {"v4": [V4], "v6": [V6], "both": [V4, V6]}
 SIOCSIFFLAGS, SIOCSIFADDR = 0x8914, 0x8916
 IFF_UP = 1
+MS_BIND = 4096  # linux/mount.h
 V6_SWITCH = pathlib.Path("/proc/sys/net/ipv6/conf/all/disable_ipv6")
 # What a pod finds below /etc/plimsoll, in the folder that certs.sh writes.
 FILES = {
@@ -55,6 +57,15 @@ def add_addresses(addresses):
             fcntl.ioctl(plug, SIOCSIFADDR, struct.pack(
                 "16sIi", socket.inet_pton(socket.AF_INET6, V6), 128,
                 socket.if_nametoindex("lo")))
+
+
+def name_addresses(addresses, folder):
+    """A name for them, in this namespace of mounts alone."""
+    hosts = folder / "hosts"
+    hosts.write_text("".join(f"{one} localhost\n" for one in addresses))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.mount(bytes(hosts), b"/etc/hosts", None, MS_BIND, None) != 0:
+        raise OSError(ctypes.get_errno(), "cannot mount over /etc/hosts")
 
 
 def arguments(program, keys):
@@ -123,6 +134,7 @@ def main(family):
     add_addresses(ADDRESSES[family])
     folder = Folder()
     try:
+        name_addresses(ADDRESSES[family], folder.path)
         world = World(folder)
         for address in ADDRESSES[family]:
             world.check_probes(address)

@@ -12,7 +12,7 @@ from harness import PATIENCE_S, ROOT  # noqa: E402
 
 WORLD = ROOT / "tests/support/family_world.py"
 # As another user, in a namespace of users, too.
-UNSHARE = ["unshare", "--net", *(
+UNSHARE = ["unshare", "--net", "--mount", *(
     [] if os.geteuid() == 0 else ["--user", "--map-root-user"])]
 
 
