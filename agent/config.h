@@ -22,8 +22,8 @@ struct agent_config {
 	uint64_t spool_max_bytes;
 	bool once, check;
 	const char *health; /* NULL: no listener */
-	int log_format; /* enum log_format */
-	int log_level;	/* enum log_level */
+	int log_format;	    /* enum log_format */
+	int log_level;	    /* enum log_level */
 	char host_name[REPORT_NODE_MAX];
 };
 

@@ -78,8 +78,9 @@ static const char *status_of(const struct client *client, struct buffer *body)
 
 	if (!asks_for(client, "/healthz") && !asks_for(client, "/livez") &&
 		!asks_for(client, "/readyz")) {
-		buffer_text(body, "no such path; known paths: /healthz, "
-				  "/livez, /readyz");
+		buffer_text(body,
+			"no such path; known paths: /healthz, "
+			"/livez, /readyz");
 		return "404 Not Found";
 	}
 	return health->describe(health->owner, body)
@@ -144,10 +145,12 @@ static void on_connection(uv_poll_t *poll, int status, int events)
 	client->health = health;
 	client->fd = fd;
 	client->poll.data = client;
-	if (uv_poll_init(health->poll.loop, &client->poll, fd) < 0 ||
-		uv_poll_start(&client->poll, UV_READABLE, on_request) < 0) {
-		abort(); /* only if a socket cannot be polled */
+	if (uv_poll_init(health->poll.loop, &client->poll, fd) < 0) {
+		(void)close(fd);
+		free(client);
+		return;
 	}
+	(void)uv_poll_start(&client->poll, UV_READABLE, on_request);
 	health->clients[health->client_count++] = client;
 }
 
@@ -258,7 +261,7 @@ uint16_t health_port(const struct health *health)
 
 	(void)getsockname(health->fd, &at.any, &len);
 	return ntohs(at.any.sa_family == AF_INET6 ? at.v6.sin6_port
-						   : at.v4.sin_port);
+						  : at.v4.sin_port);
 }
 
 static void on_closed(uv_handle_t *handle)

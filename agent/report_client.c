@@ -111,8 +111,9 @@ static void log_event(struct report_client *client, enum delivery_event event,
 	case DELIVERY_RECEIVED:
 		if (log_allow(&client->received, clock_monotonic_us(),
 			    LOG_EVERY_US, NULL)) {
-			log_info("aggregator has not stored reports yet, "
-				 "keeping them",
+			log_info(
+				"aggregator has not stored reports yet, "
+				"keeping them",
 				url, LOG_END);
 		}
 		break;
@@ -148,9 +149,8 @@ static void on_reply(void *owner, const uint8_t *bytes, size_t len)
 	enum delivery_event event = delivery_reply(client->delivery, bytes, len,
 		clock_monotonic_us(), &why);
 
-	client->is_accepted =
-		event == DELIVERY_STORED || event == DELIVERY_RECEIVED ||
-		event == DELIVERY_UNSTORED;
+	client->is_accepted = event == DELIVERY_STORED ||
+		event == DELIVERY_RECEIVED || event == DELIVERY_UNSTORED;
 	log_event(client, event, &why);
 	report_client_wake(client);
 }

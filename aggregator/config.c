@@ -48,8 +48,7 @@ static const char secure[] = "tls+tcp://";
 				"VALUE'; may be repeated")
 
 static const struct option table[] = {
-	ROW(listen, "listen", OPTION_TEXT, "URL",
-		.fallback = "tcp://:7473",
+	ROW(listen, "listen", OPTION_TEXT, "URL", .fallback = "tcp://:7473",
 		.help = "listener for agents and schedulers; tls+tcp:// needs "
 			"--tls-cert and --tls-key"),
 	ROW(tls.ca, "tls-ca", OPTION_TEXT, "FILE",
@@ -65,8 +64,8 @@ static const struct option table[] = {
 			"or kubernetes (by ServiceAccount token; needs "
 			"tls+tcp://)",
 		.choices = auth_mode_choices),
-	ROW(http, "http", OPTION_ADDRESS, "HOST:PORT",
-		.fallback = ":7474", .help = "listener of the HTTP API"),
+	ROW(http, "http", OPTION_ADDRESS, "HOST:PORT", .fallback = ":7474",
+		.help = "listener of the HTTP API"),
 	ROW(http_tls.cert, "http-tls-cert", OPTION_TEXT, "FILE",
 		.help = "server certificate of --http (PEM); the listener "
 			"then accepts HTTPS only"),
@@ -89,8 +88,7 @@ static const struct option table[] = {
 			"checks tokens; default: the pod's service account, "
 			"and with --wire-auth, --http-auth or --api also "
 			"$KUBECONFIG and ~/.kube/config"),
-	ROW(health, "health", OPTION_ADDRESS, "HOST:PORT",
-		.fallback = ":7476",
+	ROW(health, "health", OPTION_ADDRESS, "HOST:PORT", .fallback = ":7476",
 		.help = "listener of /healthz, /livez and /readyz"),
 	ROW(db, "db", OPTION_TEXT, "FILE", .fallback = "plimsoll.db",
 		.help = "database file; created if it does not exist"),

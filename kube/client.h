@@ -36,7 +36,7 @@ struct kube_call {
 	uint64_t timeout_ms; /* of the whole request; 0: KUBE_TIMEOUT_MS */
 	size_t max;	     /* of the response; 0: KUBE_RESPONSE_MAX */
 	bool needs_new_connection; /* see struct http_call */
-	http_chunk on_chunk; /* NULL: the body is collected */
+	http_chunk on_chunk;	   /* NULL: the body is collected */
 	http_done on_done;
 	void *owner; /* outlives the request */
 };

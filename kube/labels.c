@@ -64,7 +64,8 @@ int labels_read(struct labels *out, struct interner *interner,
 
 	*out = count > 0 ? table_for(count) : (struct labels){ 0 };
 	for (v = json_value_first(object); v != NULL; v = json_value_next(v)) {
-		labels_put(out, interner, json_value_key(v), json_value_text(v));
+		labels_put(out, interner, json_value_key(v),
+			json_value_text(v));
 	}
 	return 0;
 }

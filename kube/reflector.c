@@ -60,8 +60,8 @@ struct reflector {
 	struct kube_request *request;
 	struct line_reader line_reader; /* of the watch */
 	struct list_reader list_reader;
-	char *version; /* resourceVersion to watch from; NULL: list first */
-	uint64_t asked_us;  /* when the watch was sent */
+	char *version;	   /* resourceVersion to watch from; NULL: list first */
+	uint64_t asked_us; /* when the watch was sent */
 	uint64_t opened_us; /* start of the open watch; 0: none is open */
 	uint64_t contact_us;
 	unsigned failures; /* consecutive */

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 
 enum {
-	CALL_OUTPUT_MAX = 64 << 20, /* of one call; a page has a few MiB */
+	CALL_OUTPUT_MAX = 64 << 20,	/* of one call; a page has a few MiB */
 	CALL_COMPLAINTS_MAX = 16 << 20, /* on standard error; -v=8 is much */
 	CALL_COMPLAINT_MAX = 64 << 10,	/* what is kept of it */
 	CALL_ARGUMENTS_MAX = 512,

@@ -10,8 +10,8 @@
 
 int file_open(int dir, const char *name, struct error *err)
 {
-	int fd = openat(dir, name,
-		O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd =
+		openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 	int r = 0;
 

@@ -31,8 +31,7 @@ static const struct option table[] = {
 		.help = "scoring policy: real-load, kube-scheduler, "
 			"kube-scheduler-1.21, target-load-packing, "
 			"load-variation-risk or low-risk-overcommit"),
-	ROW(http, "http", OPTION_ADDRESS, "HOST:PORT",
-		.fallback = ":7475",
+	ROW(http, "http", OPTION_ADDRESS, "HOST:PORT", .fallback = ":7475",
 		.help = "listener for /healthz, /livez, /readyz, /metrics, "
 			"/v1/rebalance, /v1/room and /extender"),
 	ROW(http_tls.cert, "http-tls-cert", OPTION_TEXT, "FILE",

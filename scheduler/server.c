@@ -186,7 +186,8 @@ static int open_listeners(struct server *server, uv_loop_t *loop,
 	return webhook_new(&server->webhook, loop,
 		&(struct webhook_options){ .address = config->webhook,
 			.tls = &config->webhook_tls,
-			.by = { .scheduler_name = config->webhook_scheduler_name,
+			.by = { .scheduler_name =
+					config->webhook_scheduler_name,
 				.storage = admission_check_storage(
 					schedule_admission(server->sched)) } },
 		err);

@@ -58,8 +58,8 @@ char *tenant_decision_sentence(const struct decision_record *record)
 		: NULL;
 	const char *names = room == NULL ? NULL : strchr(room, ':');
 
-	return names == NULL ? xstrdup(record->sentence)
-			     : xasprintf("%.*s.",
-				       (int)(names - record->sentence),
-				       record->sentence);
+	return names == NULL
+		? xstrdup(record->sentence)
+		: xasprintf("%.*s.", (int)(names - record->sentence),
+			  record->sentence);
 }

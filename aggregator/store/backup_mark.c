@@ -18,8 +18,8 @@ static int write_id(int fd, uint32_t id, struct error *err)
 {
 	const uint8_t bytes[4] = { (uint8_t)(id >> 24), (uint8_t)(id >> 16),
 		(uint8_t)(id >> 8), (uint8_t)id };
-	ssize_t written = pwrite(fd, bytes, sizeof(bytes),
-		DB_FILE_APPLICATION_ID_AT);
+	ssize_t written =
+		pwrite(fd, bytes, sizeof(bytes), DB_FILE_APPLICATION_ID_AT);
 
 	if (written >= 0 && written < (ssize_t)sizeof(bytes)) {
 		errno = ENOSPC; /* a short write sets none */
@@ -58,8 +58,8 @@ static int sync_folder(const struct db_file *file, struct error *err)
 static char *free_name(const struct db_file *file)
 {
 	for (unsigned n = 1;; n++) {
-		char *name = xasprintf("%s-wal.before-restore-%u", file->path,
-			n);
+		char *name =
+			xasprintf("%s-wal.before-restore-%u", file->path, n);
 
 		if (access(name, F_OK) != 0) {
 			return name;
@@ -76,8 +76,9 @@ static int set_log_aside(const struct db_file *file, struct error *err)
 
 	(void)unlink(index);
 	if (rename(log, to) == 0) {
-		log_warning("backup restored beside a log of another database, "
-			    "which is set aside",
+		log_warning(
+			"backup restored beside a log of another database, "
+			"which is set aside",
 			log_str("database", file->path),
 			log_str("set_aside", to), LOG_END);
 	} else if (errno != ENOENT) {

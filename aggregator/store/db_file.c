@@ -123,8 +123,7 @@ static uint32_t word_at(const uint8_t *header, size_t at)
 
 static bool is_database(const uint8_t *header, ssize_t len)
 {
-	return len >= HEADER_BYTES &&
-		memcmp(header, magic, sizeof(magic)) == 0;
+	return len >= HEADER_BYTES && memcmp(header, magic, sizeof(magic)) == 0;
 }
 
 bool db_file_read_id(uint32_t *id, int fd)
@@ -324,8 +323,7 @@ int db_file_mark(const struct db_file *file, enum db_file_state mark,
 		errno = ENOSPC; /* a short write sets none */
 	}
 	/* A longer old text is truncated after the write. */
-	if (written != (ssize_t)len ||
-		ftruncate(file->lock, (off_t)len) != 0 ||
+	if (written != (ssize_t)len || ftruncate(file->lock, (off_t)len) != 0 ||
 		fsync(file->lock) != 0) {
 		return error_errno(err, "cannot write '%s.lock'", file->path);
 	}

@@ -59,9 +59,8 @@ static int start_empty(struct writer *w, struct store_opening *opening,
 static int open_all(struct writer *w, struct store_opening *opening,
 	struct error *err)
 {
-	int r = w->file.lock >= 0
-		? 0
-		: db_file_init(&w->file, w->store->path, err);
+	int r = w->file.lock >= 0 ? 0
+				  : db_file_init(&w->file, w->store->path, err);
 
 	r = r == 0 ? backup_mark_take(&w->file, err) : r;
 	if (r == 0) {
@@ -157,7 +156,8 @@ static int write_reports(struct writer *w, const struct store_batch *batch,
 		report.body = batch->bodies.data + entry->offset;
 		report.len = entry->len;
 		r = head_add(w->tables.head, &report, err);
-		r = r > 0 ? outbox_table_add(w->tables.outbox, &report, err) : r;
+		r = r > 0 ? outbox_table_add(w->tables.outbox, &report, err)
+			  : r;
 	}
 	return r;
 }
@@ -175,7 +175,8 @@ static int write_batch(struct writer *w, struct store_batch *batch,
 		return write_identity(w, batch->identity, err);
 	}
 	if (batch->forwarded != 0) {
-		return outbox_table_delete(w->tables.outbox, batch->forwarded, err);
+		return outbox_table_delete(w->tables.outbox, batch->forwarded,
+			err);
 	}
 	return write_reports(w, batch, err);
 }
@@ -384,7 +385,8 @@ static void maintain(struct writer *w)
 		clock_monotonic_us() - now.monotonic_us);
 	uv_mutex_lock(&w->store->mutex);
 	w->store->stats.left_out = maintenance_left_out(w->tables.maintenance);
-	w->store->stats.database_bytes = maintenance_used_bytes(w->tables.maintenance);
+	w->store->stats.database_bytes =
+		maintenance_used_bytes(w->tables.maintenance);
 	uv_mutex_unlock(&w->store->mutex);
 }
 
@@ -393,7 +395,7 @@ static uint64_t nanoseconds_until(uint64_t due_us)
 {
 	uint64_t now_us = clock_monotonic_us();
 
-	return due_us <= now_us		     ? 0
+	return due_us <= now_us		    ? 0
 		: due_us - now_us < hour_us ? (due_us - now_us) * 1000
 					    : hour_us * 1000;
 }

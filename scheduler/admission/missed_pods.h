@@ -46,9 +46,9 @@ void missed_pods_fini(struct missed_pods *pods);
 
 /* The pod exists. is_new: pods that were not seen before were created while
  * this process watched. */
-enum missed_kind missed_pods_see(struct missed_pods *pods, const struct labelled *labelled,
-	const struct reflector_id *id, const struct json_value *pod,
-	bool is_new);
+enum missed_kind missed_pods_see(struct missed_pods *pods,
+	const struct labelled *labelled, const struct reflector_id *id,
+	const struct json_value *pod, bool is_new);
 
 /* Why plimsoll cannot place a pod that was seen; NULL: it can. Borrowed until
  * the pod is gone. */

@@ -26,8 +26,8 @@ enum { REVIEW_UID_MAX = 256 }; /* bytes; a UUID has 36 */
 #define REVIEW_DEFAULT_SCHEDULER "default-scheduler"
 
 enum review_outcome {
-	REVIEW_NAMED,	/* the answer sets the scheduler's name */
-	REVIEW_LEFT,	/* the pod stays as it is */
+	REVIEW_NAMED, /* the answer sets the scheduler's name */
+	REVIEW_LEFT,  /* the pod stays as it is */
 	/* It stays as it is, because plimsoll cannot place it. */
 	REVIEW_UNSUPPORTED,
 	REVIEW_INVALID, /* with an error */

@@ -72,15 +72,14 @@ static int check_nodes(const struct manifest_field *nodes, struct error *err)
 	int r = manifest_object(nodes, err);
 
 	r = r < 0 ? r : manifest_object(&required, err);
-	r = r < 0 ? r
-		  : manifest_each(&terms, check_required_node, NULL, err);
+	r = r < 0 ? r : manifest_each(&terms, check_required_node, NULL, err);
 	if (r == 0 && required.value != NULL &&
 		json_value_first(terms.value) == NULL) {
 		r = manifest_refuse(&terms, "has no term", err);
 	}
-	return r < 0 ? r
-		     : manifest_each(&preferred, check_preferred_node, NULL,
-			       err);
+	return r < 0
+		? r
+		: manifest_each(&preferred, check_preferred_node, NULL, err);
 }
 
 /* ---- pods ---- */
@@ -136,9 +135,9 @@ static int check_pods(const struct manifest_field *pods, struct error *err)
 	int r = manifest_object(pods, err);
 
 	r = r < 0 ? r : manifest_each(&required, check_pod_term, NULL, err);
-	return r < 0 ? r
-		     : manifest_each(&preferred, check_preferred_pod, NULL,
-			       err);
+	return r < 0
+		? r
+		: manifest_each(&preferred, check_preferred_pod, NULL, err);
 }
 
 int manifest_affinity(const struct manifest_field *affinity, struct error *err)

@@ -108,10 +108,8 @@ static int check_spread(const struct manifest_field *constraint, void *seen,
 	int r = manifest_object(constraint, err);
 
 	r = r < 0 ? r : check_number(&skew, false, err);
-	r = r < 0 ? r
-		  : read_word(&is_hard, &when, words, count_of(words), err);
-	r = r < 0 ? r
-		  : check_not_repeated(constraint, seen, is_hard == 1, err);
+	r = r < 0 ? r : read_word(&is_hard, &when, words, count_of(words), err);
+	r = r < 0 ? r : check_not_repeated(constraint, seen, is_hard == 1, err);
 	r = r < 0 ? r : check_min_domains(constraint, is_hard == 1, err);
 	r = r < 0 ? r : check_policy(constraint, "nodeAffinityPolicy", err);
 	r = r < 0 ? r : check_policy(constraint, "nodeTaintsPolicy", err);
@@ -175,10 +173,10 @@ static int check_toleration_value(const struct manifest_field *toleration,
 			: manifest_refuse(&value,
 				  "is not a valid value of labels", err);
 	case WORD_EXISTS:
-		return *text == '\0' ? 0
-				     : manifest_refuse(&value,
-					       "must be empty with Exists",
-					       err);
+		return *text == '\0'
+			? 0
+			: manifest_refuse(&value, "must be empty with Exists",
+				  err);
 	case WORD_LT:
 	case WORD_GT:
 		break;

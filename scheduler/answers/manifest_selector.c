@@ -204,9 +204,9 @@ int manifest_label_selector(const struct manifest_field *selector,
 	int r = manifest_object(selector, err);
 
 	r = r < 0 ? r : manifest_labels(&labels, err);
-	return r < 0 ? r
-		     : manifest_each(&expressions, check_pod_requirement, NULL,
-			       err);
+	return r < 0
+		? r
+		: manifest_each(&expressions, check_pod_requirement, NULL, err);
 }
 
 /* ---- matchLabelKeys ---- */

@@ -159,7 +159,7 @@ static void note_usage(struct pod *pod, const struct placement_answer *where)
 
 static enum launcher_spec_kind kind_of(enum placement_kind kind)
 {
-	return kind == PLACEMENT_VM_OBJECT ? LAUNCHER_SPEC_VM
+	return kind == PLACEMENT_VM_OBJECT     ? LAUNCHER_SPEC_VM
 		: kind == PLACEMENT_VMI_OBJECT ? LAUNCHER_SPEC_VMI
 					       : LAUNCHER_SPEC_POD;
 }

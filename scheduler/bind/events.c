@@ -259,9 +259,9 @@ void events_about_pod(struct events *events, const struct pod *pod,
 void events_left_alone(struct events *events, struct interner *interner,
 	const struct json_value *object, const char *why, int64_t now_us)
 {
-	scoped_free char *note = xasprintf(
-		"%s leaves the pod to default-scheduler: %s", events->name,
-		why);
+	scoped_free char *note =
+		xasprintf("%s leaves the pod to default-scheduler: %s",
+			events->name, why);
 	const struct events_pod about = { "Scheduling", "LeftToDefault", note,
 		false };
 	struct error err;

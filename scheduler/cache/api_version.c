@@ -31,8 +31,9 @@ static void follow(struct api_version *version, int minor, const char *text)
 	version->minor = minor;
 	version->other = 0;
 	behaviours_describe(&names, behaviours);
-	log_info("deciding as kube-scheduler of this version does, with its "
-		 "default feature gates",
+	log_info(
+		"deciding as kube-scheduler of this version does, with its "
+		"default feature gates",
 		log_str("version", text), log_str("behaviours", names.data),
 		LOG_END);
 	version->options.on_change(version->options.owner, behaviours);
@@ -66,8 +67,7 @@ static void on_body(struct api_version *version,
 
 	if (json_value_parse(&object, response->body, response->len, &err) ==
 		0) {
-		on_text(version,
-			json_value_text_at(object, "gitVersion", ""));
+		on_text(version, json_value_text_at(object, "gitVersion", ""));
 	} else {
 		on_text(version, "");
 	}
@@ -81,8 +81,9 @@ static void on_failure(struct api_version *version,
 		version->next_us = clock_monotonic_us() + RETRY_US;
 	} else if (!version->was_refused && version->minor == 0) {
 		version->was_refused = true;
-		log_warning("the API server does not tell its version: deciding "
-			    "as the newest kube-scheduler does",
+		log_warning(
+			"the API server does not tell its version: deciding "
+			"as the newest kube-scheduler does",
 			log_str("err", response->error), LOG_END);
 	}
 }

@@ -407,11 +407,11 @@ struct informers *informers_new(struct kube_client *client,
 			options->scheduler_name);
 
 	informers->options = *options;
-	informers->version = api_version_new(&(struct api_version_options){
-		.client = client,
-		.overrides = options->behaviours,
-		.on_change = on_version,
-		.owner = informers });
+	informers->version =
+		api_version_new(&(struct api_version_options){ .client = client,
+			.overrides = options->behaviours,
+			.on_change = on_version,
+			.owner = informers });
 	informers->constraints =
 		constraint_informers_new(client, &options->cache->cluster,
 			&(struct constraint_informers_handler){ on_change,

@@ -72,9 +72,9 @@ struct queue {
 	struct queued_list ready;	  /* in order */
 	struct queued_list unschedulable; /* by last attempt */
 	struct time_shares shares;
-	size_t moves;			  /* pods that go first */
-	uint64_t added;			  /* pods that became schedulable */
-	uint64_t woken;			  /* pods woken by a change */
+	size_t moves;	/* pods that go first */
+	uint64_t added; /* pods that became schedulable */
+	uint64_t woken; /* pods woken by a change */
 };
 
 void queue_init(struct queue *queue);

@@ -57,8 +57,7 @@ bool time_shares_is_over(const struct time_shares *shares, uint32_t namespace,
 bool time_shares_any_is_over(const struct time_shares *shares, int64_t now_us)
 {
 	for (size_t i = 0; i < TIME_SHARES_MAX; i++) {
-		if (level_of(&shares->list[i], now_us) >
-			TIME_SHARES_BURST_US) {
+		if (level_of(&shares->list[i], now_us) > TIME_SHARES_BURST_US) {
 			return true;
 		}
 	}

@@ -29,8 +29,7 @@ static struct node_resource *find_scalar(struct node *node, uint32_t resource)
 {
 	const struct node_resource *scalar = node_scalar(node, resource);
 
-	return scalar == NULL ? NULL
-			      : &node->scalars[scalar - node->scalars];
+	return scalar == NULL ? NULL : &node->scalars[scalar - node->scalars];
 }
 
 /* Frees what was read from the Node object. */
@@ -204,8 +203,7 @@ static void inherit(struct node *fresh, const struct node *old)
 			node_scalar(old, scalar->resource);
 
 		if (before == NULL) {
-			scalar->requested =
-				sum_requests(old, scalar->resource);
+			scalar->requested = sum_requests(old, scalar->resource);
 			continue;
 		}
 		scalar->requested = before->requested;

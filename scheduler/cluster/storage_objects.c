@@ -206,8 +206,8 @@ static int read_csi_driver(void *out, struct interner *interner,
 	(void)err;
 	driver->has_capacity =
 		json_value_true(json_value_at(object, "spec/storageCapacity"));
-	driver->is_required = json_value_true(json_value_at(object,
-		"spec/preventPodSchedulingIfMissing"));
+	driver->is_required = json_value_true(
+		json_value_at(object, "spec/preventPodSchedulingIfMissing"));
 	return 0;
 }
 

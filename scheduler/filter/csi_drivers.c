@@ -19,9 +19,8 @@ static bool has(const uint32_t *list, size_t count, uint32_t driver)
 
 static bool is_required(const struct volumes *v, uint32_t driver)
 {
-	const struct csi_driver *object =
-		storage_csi_driver(&v->cluster->storage,
-			interner_text(v->pod->interner, driver));
+	const struct csi_driver *object = storage_csi_driver(
+		&v->cluster->storage, interner_text(v->pod->interner, driver));
 
 	return object != NULL && object->is_required;
 }

@@ -42,7 +42,7 @@ static void free_hostname(struct move_filter *filter)
 static const struct pod *next_of(const struct pod *pod,
 	enum move_filter_kind kind)
 {
-	return kind == MOVE_FILTER_MOVE	 ? pod->migrated
+	return kind == MOVE_FILTER_MOVE	    ? pod->migrated
 		: kind == MOVE_FILTER_START ? pod->restarted
 					    : NULL;
 }

@@ -6,8 +6,9 @@
 #include <string.h>
 
 static const char conflict[] = "pod affinity terms conflict";
-static const char nowhere[] = "node(s) didn't satisfy plugin(s) [NodeAffinity "
-			      "NodeName] simultaneously";
+static const char nowhere[] =
+	"node(s) didn't satisfy plugin(s) [NodeAffinity "
+	"NodeName] simultaneously";
 
 static uint8_t features_of(const struct prefilter *p)
 {

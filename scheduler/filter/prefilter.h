@@ -19,11 +19,11 @@ struct prefilter {
 	/* The reason why no node is feasible; NULL: nodes differ. Borrowed
 	 * until the next prefilter_run(). */
 	const char *refusal;
-	bool is_pinned; /* required node affinity names the nodes */
-	bool is_named;	/* spec.nodeName names the node; 1.37 */
-	bool is_plain;	/* the filters below are skipped */
+	bool is_pinned;	  /* required node affinity names the nodes */
+	bool is_named;	  /* spec.nodeName names the node; 1.37 */
+	bool is_plain;	  /* the filters below are skipped */
 	uint8_t features; /* that the node must declare */
-	bool is_costly; /* refused: see filter/constraint_cost.h */
+	bool is_costly;	  /* refused: see filter/constraint_cost.h */
 	struct affinity affinity;
 	struct spread spread;
 	struct volumes volumes;

@@ -96,9 +96,9 @@ bool kubevirt_version_may_order(const struct kubevirt_version *version,
 		buffer_printf(why,
 			settings->major > 0 || settings->minor > 0
 				? "KubeVirt %s is older than %d.%d, which "
-				      "introduced migrations to a chosen node"
-				    : "KubeVirt's version '%s' cannot be read, "
-				      "%d.%d is needed",
+				  "introduced migrations to a chosen node"
+				: "KubeVirt's version '%s' cannot be read, "
+				  "%d.%d is needed",
 			version->text, KUBEVIRT_MAJOR_MIN, KUBEVIRT_MINOR_MIN);
 	} else {
 		return true;

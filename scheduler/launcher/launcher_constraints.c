@@ -18,8 +18,7 @@ static void write_absent(struct json *j, const char *key)
 
 static bool is_forbidden(const struct json_value *feature)
 {
-	return strcmp(json_value_text_at(feature, "policy", ""), "forbid") ==
-		0;
+	return strcmp(json_value_text_at(feature, "policy", ""), "forbid") == 0;
 }
 
 static const struct json_value *features_of(const struct derivation *d)

@@ -35,8 +35,7 @@ void derivation_copy_members(struct derivation *d, struct json *j,
 
 char *derivation_architecture(const struct derivation *d)
 {
-	char *lower =
-		xstrdup(json_value_text_at(d->vmi, "architecture", ""));
+	char *lower = xstrdup(json_value_text_at(d->vmi, "architecture", ""));
 	char *to = lower;
 
 	for (const char *from = lower; *from != '\0'; from++) {

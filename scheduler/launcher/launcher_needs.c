@@ -130,8 +130,7 @@ static void read_cpu(struct launcher_reading *out,
 	out->needs.isolates_emulator = out->needs.is_dedicated &&
 		json_value_true(json_value_get(cpu, "isolateEmulatorThread"));
 	out->model = model;
-	out->is_host_model =
-		*model == '\0' || strcmp(model, "host-model") == 0;
+	out->is_host_model = *model == '\0' || strcmp(model, "host-model") == 0;
 }
 
 /* ---- memory ---- */

@@ -44,8 +44,7 @@ static void write_base(struct derivation *d, struct json *j)
 {
 	scoped_free char *lower = derivation_architecture(d);
 	const char *arch = json_value_text_at(d->vmi, "architecture", "");
-	bool is_crossing =
-		d->settings->crosses_architectures && *arch != '\0';
+	bool is_crossing = d->settings->crosses_architectures && *arch != '\0';
 	struct json_value *settings = NULL;
 	const char *text = d->settings->node_selector;
 
@@ -58,8 +57,7 @@ static void write_base(struct derivation *d, struct json *j)
 		write_chosen(d, j, settings, is_crossing);
 	}
 	json_value_free(settings);
-	write_chosen(d, j, json_value_get(d->vmi, "nodeSelector"),
-		is_crossing);
+	write_chosen(d, j, json_value_get(d->vmi, "nodeSelector"), is_crossing);
 	if (is_crossing) {
 		enable(j, "kubevirt.io/vm-arch-", arch);
 	}

@@ -295,9 +295,8 @@ static int find_parts(struct derivation *d, struct error *err)
 	}
 	if (!json_value_is_object(d->vmi)) {
 		return error_set(err, -EINVAL, "the manifest has no %s",
-			d->spec->kind == LAUNCHER_SPEC_VM
-				? "spec.template.spec"
-				: "spec");
+			d->spec->kind == LAUNCHER_SPEC_VM ? "spec.template.spec"
+							  : "spec");
 	}
 	return 0;
 }

@@ -59,9 +59,8 @@ static int read_pod(struct launcher_template *out, struct derivation *d,
 			"its constraints are nested too deeply or too long");
 	}
 	r = json_value_parse(&object, text.data, text.len, err);
-	r = r < 0
-		? r
-		: pod_new(&out->pod, interner, object, POD_UNSCHEDULED, err);
+	r = r < 0 ? r
+		  : pod_new(&out->pod, interner, object, POD_UNSCHEDULED, err);
 	json_value_free(object);
 	return r;
 }
@@ -101,8 +100,8 @@ static void take_vcpus_back(struct launcher_needs *needs,
 static void take_memory_back(struct launcher_needs *needs,
 	const struct json_value *status)
 {
-	const char *text = json_value_text_at(status, "memory/guestCurrent",
-		"");
+	const char *text =
+		json_value_text_at(status, "memory/guestCurrent", "");
 	struct quantity before = { 0 };
 	int64_t added;
 
@@ -141,9 +140,8 @@ static void read_amounts(struct launcher_template *out, struct derivation *d)
 	}
 }
 
-static int read_parts(struct launcher_template *out,
-	struct interner *interner, const struct launcher_settings *settings,
-	struct error *err)
+static int read_parts(struct launcher_template *out, struct interner *interner,
+	const struct launcher_settings *settings, struct error *err)
 {
 	const char *text = interner_text(interner, out->parts);
 	struct json_value *object = NULL;

@@ -21,7 +21,7 @@ struct launcher_template {
 	 * node_selector, required, preferred, affinity, tolerations, spread.
 	 * NULL: the parts make no pod. */
 	struct pod *pod;
-	char *why_not; /* owned: the reason for that */
+	char *why_not;	    /* owned: the reason for that */
 	bool is_host_model; /* spec.domain.cpu.model is host-model */
 	const char *pages;  /* "hugepages-2Mi"; static; NULL: none */
 	/* The requests for the VM as it is now, and as its guest was before

@@ -125,11 +125,10 @@ static void add_vendor(struct next_pod *next, const struct labels *source)
 
 /* createTargetPod() of KubeVirt. Where a node names no model, it creates a pod
  * that requires none. */
-static bool add_source(struct next_pod *next,
-	const struct next_pod_question *q, struct buffer *why)
+static bool add_source(struct next_pod *next, const struct next_pod_question *q,
+	struct buffer *why)
 {
-	if (next->parts->is_host_model &&
-		!keep_first_host(next, q->running) &&
+	if (next->parts->is_host_model && !keep_first_host(next, q->running) &&
 		!add_host(next, q->source)) {
 		buffer_text(why,
 			"its node has no label that names the host's CPU model "
@@ -271,7 +270,8 @@ static void add_claims(struct next_pod *next, const char *hotplugged)
 	}
 	volumes->claims = next->claims;
 	at = next->claim_names;
-	for (char *end = strchr(at, '\n'); end != NULL; end = strchr(at, '\n')) {
+	for (char *end = strchr(at, '\n'); end != NULL;
+		end = strchr(at, '\n')) {
 		*end = '\0';
 		if (!has_claim(volumes, at)) {
 			next->claims[volumes->claim_count++] =
@@ -302,8 +302,7 @@ static void set_constraints(struct next_pod *next, const struct pod *running)
 	pod->spread = from->spread;
 }
 
-bool next_pod_derive(struct next_pod *out,
-	struct launcher_templates *templates,
+bool next_pod_derive(struct next_pod *out, struct launcher_templates *templates,
 	const struct next_pod_question *question, struct buffer *why)
 {
 	*out = (struct next_pod){ 0 };

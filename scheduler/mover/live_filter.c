@@ -60,8 +60,10 @@ bool live_filter_may_run(void *owner, const struct fleet_vm *vm,
 		strcmp(pod->node_name, node->name) == 0) {
 		return false;
 	}
-	return prepare(filter, pod, cache_node(filter->cache, pod->node_name)) &&
-		!move_filter_is_avoided(&filter->filter, node, filter->now_us) &&
+	return prepare(filter, pod,
+		       cache_node(filter->cache, pod->node_name)) &&
+		!move_filter_is_avoided(&filter->filter, node,
+			filter->now_us) &&
 		move_filter_node(&filter->filter, changeable(filter, node),
 			&options, filter->now_us) == 0;
 }

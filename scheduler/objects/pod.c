@@ -311,8 +311,8 @@ int pod_new(struct pod **out, struct interner *interner,
 	const struct json_value *object, enum pod_depth depth,
 	struct error *err)
 {
-	return pod_new_by(out, interner, object, depth, (struct behaviours){ 0 },
-		err);
+	return pod_new_by(out, interner, object, depth,
+		(struct behaviours){ 0 }, err);
 }
 
 /* The texts that each copy has of its own. */

@@ -97,7 +97,7 @@ struct pod {
 	struct resources requests;
 	struct nonzero_requests nonzero;
 	struct launcher_compute compute; /* of a VM: requests of `compute` */
-	bool requests_kvm;     /* requests devices.kubevirt.io/kvm */
+	bool requests_kvm;		 /* requests devices.kubevirt.io/kvm */
 	bool requests_hugepages;
 	double vcpus;	       /* of a VM: see objects/forecast.h; else 0 */
 	bool is_dedicated;     /* the vCPUs have CPUs of their own */

@@ -104,15 +104,14 @@ static void add_views(struct resource_entries *entries,
 	struct pod_source *source, const struct json_value *container,
 	enum resource_part part)
 {
-	const struct json_value *status =
-		container_statuses_find(&source->statuses,
-			json_value_text_at(container, "name", ""));
+	const struct json_value *status = container_statuses_find(
+		&source->statuses, json_value_text_at(container, "name", ""));
 	const struct json_value *allocated =
 		json_value_get(status, "allocatedResources");
 	const struct json_value *actuated =
 		json_value_at(status, "resources/requests");
-	unsigned left = source->has_total_status ? 0
-						 : VIEW_ALLOCATED | VIEW_ACTUATED;
+	unsigned left =
+		source->has_total_status ? 0 : VIEW_ALLOCATED | VIEW_ACTUATED;
 	unsigned taken = json_value_is_object(actuated) ? VIEW_ACTUATED : 0;
 
 	add_to_views(entries, source, actuated, left & taken, part);
@@ -250,8 +249,8 @@ struct pod_source pod_source_of(const struct json_value *spec,
 			? VIEW_ALLOCATED | VIEW_ACTUATED
 			: VIEWS_ALL;
 		source.has_total_status =
-			json_value_is_object(json_value_get(status,
-				"allocatedResources")) &&
+			json_value_is_object(
+				json_value_get(status, "allocatedResources")) &&
 			json_value_is_object(
 				json_value_at(status, "resources/requests"));
 	}

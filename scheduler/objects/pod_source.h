@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 struct pod_source {
-	const struct json_value *spec; /* borrowed, as is the status */
+	const struct json_value *spec;	 /* borrowed, as is the status */
 	const struct json_value *status; /* NULL: an incoming pod */
 	struct container_statuses statuses;
 	bool is_infeasible; /* the resize to its spec is */

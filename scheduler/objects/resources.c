@@ -172,8 +172,8 @@ static void add_largest(struct sum *sum, const struct resource_entry *list,
 }
 
 /* Sums the entries of one name in one view. */
-static struct quantity sum_view(const struct resource_entry *list,
-	size_t count, const struct terms *terms)
+static struct quantity sum_view(const struct resource_entry *list, size_t count,
+	const struct terms *terms)
 {
 	struct sum sum = { 0 };
 	size_t end;
@@ -250,8 +250,7 @@ int resources_read_requests(struct resources *out, struct interner *interner,
 	const struct json_value *spec, const struct json_value *status,
 	struct behaviours behaviours, struct error *err)
 {
-	struct pod_source source =
-		pod_source_of(spec, status, behaviours, err);
+	struct pod_source source = pod_source_of(spec, status, behaviours, err);
 	struct resource_entries entries = { .views = VIEW_SPEC };
 	size_t end;
 

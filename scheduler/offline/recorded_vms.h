@@ -29,8 +29,8 @@ struct recorded_vms {
 	struct launcher_settings settings; /* without any: the defaults */
 	struct launcher_templates templates;
 	bool has_vmis;
-	struct plan_vm *list; /* owned */
-	char **texts;	      /* owned; the list's why_not */
+	struct plan_vm *list;	    /* owned */
+	char **texts;		    /* owned; the list's why_not */
 	struct recorded_pods *pods; /* owned; by VM of the list */
 	size_t count;
 	const char **exclusions; /* owned; by node, see struct plan_input */

@@ -38,7 +38,7 @@ struct classes {
 	size_t slot_count;
 	uint64_t order; /* the state's version by which nodes are sorted */
 	struct cluster plain; /* the cluster without relations of pods */
-	bool starts; /* the VMs of the goal start; else they migrate */
+	bool starts;	      /* the VMs of the goal start; else they migrate */
 };
 
 /* Sets the class of each VM. starts: as above. */

@@ -43,8 +43,7 @@ static void add_scalars(struct shortfall *out, const struct resources *r,
 
 		add(out, SHORTFALL_SCALAR, amount->resource,
 			(double)amount->value -
-				scalar_room(
-					node_scalar(node, amount->resource),
+				scalar_room(node_scalar(node, amount->resource),
 					by_use));
 	}
 }

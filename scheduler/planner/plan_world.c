@@ -321,8 +321,7 @@ static bool free_words(struct plan_world *world)
 static bool free_pods(struct plan_world *world)
 {
 	for (int i = 0; i < WORDS_STEP && world->pods_count > 0; i++) {
-		struct plan_world_pods *pods =
-			world->pods[--world->pods_count];
+		struct plan_world_pods *pods = world->pods[--world->pods_count];
 
 		next_pod_fini(&pods->migrated);
 		next_pod_fini(&pods->restarted);
@@ -333,7 +332,8 @@ static bool free_pods(struct plan_world *world)
 
 bool plan_world_free_next(struct plan_world *world)
 {
-	if (free_words(world) || free_pods(world) || cluster_copy_free_next(&world->copy)) {
+	if (free_words(world) || free_pods(world) ||
+		cluster_copy_free_next(&world->copy)) {
 		return true;
 	}
 	free(world->vms);

@@ -29,8 +29,8 @@ static void begin(struct scene *s, const char *address)
 {
 	*s = (struct scene){ .works = true };
 	assert_int_equal(uv_loop_init(&s->loop), 0);
-	assert_int_equal(health_new(&s->health, &s->loop, address, describe, s,
-				 NULL),
+	assert_int_equal(
+		health_new(&s->health, &s->loop, address, describe, s, NULL),
 		0);
 }
 
@@ -123,8 +123,7 @@ static void another_request_is_not_found(void **state)
 	(void)state;
 	begin(&s, "127.0.0.1:0");
 	for (size_t i = 0; i < count_of(requests); i++) {
-		assert_non_null(strstr(ask(&s, requests[i]),
-			"404 Not Found"));
+		assert_non_null(strstr(ask(&s, requests[i]), "404 Not Found"));
 	}
 	end(&s);
 }
@@ -139,8 +138,8 @@ static void a_request_may_come_in_parts(void **state)
 	fd = connect_to(&s);
 	say(fd, "GET /heal");
 	/* The second one is answered after the first part has been read. */
-	assert_non_null(strstr(ask(&s, "GET /healthz HTTP/1.1\r\n\r\n"),
-		"200 OK"));
+	assert_non_null(
+		strstr(ask(&s, "GET /healthz HTTP/1.1\r\n\r\n"), "200 OK"));
 	say(fd, "thz HTTP/1.1\r\n\r\n");
 	assert_non_null(strstr(hear(&s, fd), "200 OK"));
 	end(&s);
@@ -156,8 +155,8 @@ static void a_request_without_end_is_closed(void **state)
 	memset(much, 'x', sizeof(much));
 	much[sizeof(much) - 1] = '\0';
 	assert_string_equal(ask(&s, much), "");
-	assert_non_null(strstr(ask(&s, "GET /healthz HTTP/1.1\r\n\r\n"),
-		"200 OK"));
+	assert_non_null(
+		strstr(ask(&s, "GET /healthz HTTP/1.1\r\n\r\n"), "200 OK"));
 	end(&s);
 }
 
@@ -171,8 +170,8 @@ static void the_oldest_connection_makes_way(void **state)
 	for (size_t i = 0; i < HEALTH_CLIENTS; i++) {
 		idle[i] = connect_to(&s);
 	}
-	assert_non_null(strstr(ask(&s, "GET /healthz HTTP/1.1\r\n\r\n"),
-		"200 OK"));
+	assert_non_null(
+		strstr(ask(&s, "GET /healthz HTTP/1.1\r\n\r\n"), "200 OK"));
 	assert_string_equal(hear(&s, idle[0]), "");
 	say(idle[1], "GET /healthz HTTP/1.1\r\n\r\n");
 	assert_non_null(strstr(hear(&s, idle[1]), "200 OK"));
@@ -188,8 +187,8 @@ static void without_a_host_all_addresses_are_served(void **state)
 
 	(void)state;
 	begin(&s, ":0");
-	assert_non_null(strstr(ask(&s, "GET /healthz HTTP/1.1\r\n\r\n"),
-		"200 OK"));
+	assert_non_null(
+		strstr(ask(&s, "GET /healthz HTTP/1.1\r\n\r\n"), "200 OK"));
 	end(&s);
 }
 

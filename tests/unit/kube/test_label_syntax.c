@@ -61,8 +61,7 @@ static void names_are_of_dns(void **state)
 
 	(void)state;
 	expect(labels, count_of(labels), label_syntax_is_dns_label);
-	expect(subdomains, count_of(subdomains),
-		label_syntax_is_dns_subdomain);
+	expect(subdomains, count_of(subdomains), label_syntax_is_dns_subdomain);
 	memset(longest, 'a', sizeof(longest));
 	longest[253] = '\0';
 	assert_true(label_syntax_is_dns_subdomain(longest));

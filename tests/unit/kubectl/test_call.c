@@ -18,9 +18,9 @@ static struct {
 	bool is_hasty;
 	bool is_left_behind; /* kubectl's output was open at its end */
 	unsigned starts;     /* of the timer */
-	char told[64];	 /* what was shown at its end */
-	int answer_fd;	 /* where the user answers; -1: nowhere */
-	size_t blocks;	 /* of memory, when the test began */
+	char told[64];	     /* what was shown at its end */
+	int answer_fd;	     /* where the user answers; -1: nowhere */
+	size_t blocks;	     /* of memory, when the test began */
 } quiet;
 
 static void answer(void)

@@ -155,8 +155,7 @@ static void what_is_no_file_is_refused_without_waiting(void **state)
 	char text[64];
 
 	assert_int_equal(mkfifoat(f->dir, "fifo", 0600), 0);
-	assert_int_equal(
-		file_read_at(text, sizeof(text), f->dir, "fifo", &err),
+	assert_int_equal(file_read_at(text, sizeof(text), f->dir, "fifo", &err),
 		-EINVAL);
 	assert_string_equal(err.text, "'fifo' is not a regular file");
 	assert_int_equal(file_read(&out, path, &err), -EINVAL);
@@ -171,8 +170,8 @@ static void a_link_leads_to_a_file(void **state)
 	char text[64];
 
 	assert_int_equal(symlinkat("ten", f->dir, "link"), 0);
-	assert_int_equal(
-		file_read_at(text, sizeof(text), f->dir, "link", NULL), 10);
+	assert_int_equal(file_read_at(text, sizeof(text), f->dir, "link", NULL),
+		10);
 	assert_int_equal(unlinkat(f->dir, "link", 0), 0);
 }
 

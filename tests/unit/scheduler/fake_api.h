@@ -36,10 +36,10 @@ static struct {
 	bool is_away; /* the watches are interrupted */
 	struct kube_request *open[REQUESTS_MAX];
 	size_t count;
-	size_t bindings;   /* requested */
-	size_t conditions; /* requested */
-	unsigned told;	   /* to the golden section of the test */
-	unsigned lists;	   /* requested anew, of pods */
+	size_t bindings;	  /* requested */
+	size_t conditions;	  /* requested */
+	unsigned told;		  /* to the golden section of the test */
+	unsigned lists;		  /* requested anew, of pods */
 	struct kube_call version; /* the last request for the version */
 } world;
 

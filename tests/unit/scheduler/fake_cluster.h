@@ -21,9 +21,8 @@ static inline void answer_last(int status, const char *body)
 /* Answers the last request for the API server's version. */
 static inline void answer_version(int status, const char *git_version)
 {
-	scoped_free char *body =
-		xasprintf("{\"major\":\"1\",\"gitVersion\":\"%s\"}",
-			git_version);
+	scoped_free char *body = xasprintf(
+		"{\"major\":\"1\",\"gitVersion\":\"%s\"}", git_version);
 
 	world.version.on_done(world.version.owner,
 		&(struct http_response){ .status = status,

@@ -64,8 +64,8 @@ static void the_words_of_a_decision_stay(void **state)
 
 static void a_decision_of_an_old_scheduler_loses_its_names(void **state)
 {
-	static const char *const words[] = { "can make room", "cannot make room",
-		"makes room on n1", "gave up making room" };
+	static const char *const words[] = { "can make room",
+		"cannot make room", "makes room on n1", "gave up making room" };
 
 	(void)state;
 	for (size_t i = 0; i < count_of(words); i++) {
@@ -142,7 +142,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_pod_of_another_namespace_has_no_name),
 		cmocka_unit_test(the_words_of_a_decision_stay),
-		cmocka_unit_test(a_decision_of_an_old_scheduler_loses_its_names),
+		cmocka_unit_test(
+			a_decision_of_an_old_scheduler_loses_its_names),
 		cmocka_unit_test(a_move_names_only_pods_of_its_namespace),
 		cmocka_unit_test(
 			a_failed_move_names_only_pods_of_its_namespace),

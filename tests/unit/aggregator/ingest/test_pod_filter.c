@@ -123,8 +123,8 @@ static void each_node_has_its_static_pod_of_one_uid(void **state)
 	(void)state;
 	for (const char *node = "ab"; *node != '\0'; node++) {
 		make(&made, node, uid, node);
-		assert_int_equal(pod_filter_apply(filter, &made.batch,
-					 minute_us, NULL),
+		assert_int_equal(
+			pod_filter_apply(filter, &made.batch, minute_us, NULL),
 			0);
 		assert_pods(&made, uid, node);
 		clear(&made);

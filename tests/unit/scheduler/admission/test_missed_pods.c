@@ -145,8 +145,9 @@ static void a_pod_that_was_created_on_a_node_is_not_missed(void **state)
 
 static void a_pod_that_cannot_be_placed_is_not_missed(void **state)
 {
-	const char *why = "pod has resource claims, which plimsoll-scheduler "
-			  "does not support";
+	const char *why =
+		"pod has resource claims, which plimsoll-scheduler "
+		"does not support";
 	struct missed_counts counts;
 
 	(void)state;

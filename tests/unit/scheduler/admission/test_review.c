@@ -66,7 +66,8 @@ static void names_the_scheduler_of_a_vm_for_which_nobody_chose_one(void **state)
 		CREATION(POD_OF(LAUNCHER,
 			"'resourceClaims':[],'schedulingGroup':null,"
 			"'volumes':[{'name':'d','persistentVolumeClaim':"
-			"{'claimName':'unknown'}},{'name':'e','emptyDir':{}}]")),
+			"{'claimName':'unknown'}},{'name':'e','emptyDir':{}}"
+			"]")),
 	};
 
 	(void)state;
@@ -131,8 +132,8 @@ static void put(struct interner *interner, enum storage_kind kind,
 /* A pod whose namespace only the request has. */
 #define CREATION_IN(namespace_, spec_)                                         \
 	REVIEW_OF("{'uid':'u-1','operation':'CREATE','resource':" RESOURCE     \
-		  ",'namespace':'" namespace_ "','object':" POD_OF(LAUNCHER,   \
-			  spec_) "}")
+		  ",'namespace':'" namespace_                                  \
+		  "','object':" POD_OF(LAUNCHER, spec_) "}")
 
 static void leaves_alone_what_plimsoll_cannot_place(void **state)
 {
@@ -215,9 +216,9 @@ static void refuses_what_is_no_json(void **state)
 			-EBADMSG);
 		assert_int_equal(out.len, 0);
 	}
-	assert_int_equal(review_answer(&out, &outcome,
-				 &(struct review_by){ "ours", &storage }, NULL,
-				 0, &err),
+	assert_int_equal(
+		review_answer(&out, &outcome,
+			&(struct review_by){ "ours", &storage }, NULL, 0, &err),
 		-EBADMSG);
 }
 

@@ -53,11 +53,11 @@ static void spread_constraints_are_those_that_the_api_server_admits(
 	static const struct row rows[] = {
 		{ "{'topologySpreadConstraints':null}", "" },
 		{ SPREAD(ZONE("DoNotSchedule", ",'minDomains':2")), "" },
-		{ SPREAD(ZONE("DoNotSchedule", "") "},{" ZONE(
-			  "ScheduleAnyway", "")),
+		{ SPREAD(ZONE("DoNotSchedule", "") "},{" ZONE("ScheduleAnyway",
+			  "")),
 			"" },
-		{ SPREAD(ZONE("DoNotSchedule", "") "},{" ZONE(
-			  "DoNotSchedule", "")),
+		{ SPREAD(ZONE("DoNotSchedule", "") "},{" ZONE("DoNotSchedule",
+			  "")),
 			"topologySpreadConstraints[1] repeats topologyKey and "
 			"whenUnsatisfiable of another constraint" },
 		{ SPREAD(ZONE("Perhaps", "")),

@@ -30,8 +30,8 @@ static int setup(void **state)
 			given_plain_node(scene.interner, name));
 	}
 	for (int i = 0; i < PODS; i++) {
-		cluster_add_pod(&scene.cluster,
-			scene.cluster.nodes[i % NODES], scene.other, 0);
+		cluster_add_pod(&scene.cluster, scene.cluster.nodes[i % NODES],
+			scene.other, 0);
 	}
 	return 0;
 }
@@ -52,7 +52,8 @@ static struct pod *pod_with(const char *before, const char *element,
 	scoped_buffer struct buffer json = BUFFER_MAX(1 << 20);
 
 	buffer_printf(&json,
-		"{'metadata':{'name':'p','namespace':'ns','uid':'p'},'spec':{%s",
+		"{'metadata':{'name':'p','namespace':'ns','uid':'p'},'spec':{%"
+		"s",
 		before);
 	for (size_t i = 0; i < count; i++) {
 		buffer_printf(&json, "%s%s", i > 0 ? "," : "", element);

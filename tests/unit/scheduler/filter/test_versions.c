@@ -4,11 +4,13 @@
 
 #include "tests/unit/scheduler/verdicts.h"
 
-#define POD(spec) "'pod':{'metadata':{'name':'p','namespace':'x'},'spec':{" spec "}}"
+#define POD(spec)                                                              \
+	"'pod':{'metadata':{'name':'p','namespace':'x'},'spec':{" spec "}}"
 #define NODES "'nodes':[" VERDICTS_NODE("a", "") "," VERDICTS_NODE("b", "") "]"
 #define DECLARES(name, features)                                               \
-	"{'metadata':{'name':'" name "'},'status':{'declaredFeatures':["       \
-	features "],'allocatable':{'cpu':'16','memory':'64Gi','pods':'110'}}}"
+	"{'metadata':{'name':'" name                                           \
+	"'},'status':{'declaredFeatures':[" features                           \
+	"],'allocatable':{'cpu':'16','memory':'64Gi','pods':'110'}}}"
 #define RESTART                                                                \
 	"'containers':[{'restartPolicyRules':[{'action':'Restart'},{"          \
 	"'action':'RestartAllContainers'}]}]"
@@ -21,7 +23,8 @@
 	"'nodeSelectorTerms':[{'matchFields':[{'key':'metadata.name',"         \
 	"'operator':'In','values':['" name "']}]}]}}}"
 #define CORDONED(name)                                                         \
-	"{'metadata':{'name':'" name "'},'spec':{'unschedulable':true},"       \
+	"{'metadata':{'name':'" name                                           \
+	"'},'spec':{'unschedulable':true},"                                    \
 	"'status':{'allocatable':{'cpu':'16','memory':'64Gi','pods':'110'}}}"
 #define CLAIMS "'volumes':[{'persistentVolumeClaim':{'claimName':'c'}}]"
 #define STORAGE(required)                                                      \
@@ -31,12 +34,14 @@
 	"'volumeName':'v'}},{'kind':'PersistentVolume','metadata':{"           \
 	"'name':'v'},'spec':{'csi':{'driver':'d','volumeHandle':'1'}}},{"      \
 	"'kind':'CSIDriver','metadata':{'name':'d'},'spec':{"                  \
-	"'preventPodSchedulingIfMissing':" required "}},{'kind':'CSINode',"    \
+	"'preventPodSchedulingIfMissing':" required                            \
+	"}},{'kind':'CSINode',"                                                \
 	"'metadata':{'name':'b'},'spec':{'drivers':[{'name':'e'},{"            \
 	"'name':'d'}]}}]"
 #define NOMINATED(gates)                                                       \
-	"'pods':[{'metadata':{'name':'n','namespace':'x','uid':'n'},'spec':{"  \
-	gates "'containers':[{'resources':{'requests':{'cpu':'16'}}}]},"       \
+	"'pods':[{'metadata':{'name':'n','namespace':'x','uid':'n'},'spec':"   \
+	"{" gates                                                              \
+	"'containers':[{'resources':{'requests':{'cpu':'16'}}}]},"             \
 	"'status':{'nominatedNodeName':'a'}}]"
 
 static const struct {
@@ -72,7 +77,8 @@ static const struct {
 		"a: d CSI driver is not installed on the node; b" },
 	{ POD(CLAIMS) "," NODES "," STORAGE("false"), "a; b", "a; b" },
 	/* NodeName comes first, and excludes the other nodes in PreFilter. */
-	{ POD("'nodeName':'b'") ",'nodes':[" CORDONED("a") "," CORDONED("b") "]",
+	{ POD("'nodeName':'b'") ",'nodes':[" CORDONED("a") "," CORDONED(
+		  "b") "]",
 		"a: node(s) were unschedulable; b: node(s) were unschedulable",
 		"a: " PINNED("[NodeName]") "; b: node(s) were unschedulable" },
 	{ POD("'nodeName':'b'") "," NODES, "a: " NAMED "; b",
@@ -82,24 +88,88 @@ static const struct {
 		"a: " PINNED("[NodeAffinity NodeName]") "; b" },
 	{ POD("'nodeName':'b'," FIELD("a")) "," NODES,
 		"a: " NAMED "; b: " PINNED("[NodeAffinity]"),
-		"a: " PINNED("[NodeAffinity NodeName] simultaneously") "; "
-		"b: " PINNED("[NodeAffinity NodeName] simultaneously") },
+		"a: " PINNED(
+			"[NodeAffinity NodeName] simultaneously") "; "
+								  "b: " PINNED(
+									  "[Nod"
+									  "eAff"
+									  "init"
+									  "y "
+									  "Node"
+									  "Name"
+									  "] "
+									  "simu"
+									  "ltan"
+									  "eous"
+									  "l"
+									  "y") },
 	/* A nominated pod with scheduling gates. */
-	{ POD("'containers':[{'resources':{'requests':{'cpu':'1'}}}]")
-		"," NODES "," NOMINATED("'schedulingGates':[{'name':'g'}],"),
+	{ POD("'containers':[{'resources':{'requests':{'cpu':'1'}}}]") "," NODES "," NOMINATED(
+		  "'schedulingGates':[{'name':'g'}],"),
 		"a; b", "a: Insufficient cpu; b" },
-	{ POD("'containers':[{'resources':{'requests':{'cpu':'1'}}}]")
-		"," NODES "," NOMINATED(""),
+	{ POD("'containers':[{'resources':{'requests':{'cpu':'1'}}}]") "," NODES
+								       "," NOMINATED(
+									       ""),
 		"a: Insufficient cpu; b", "a: Insufficient cpu; b" },
 	/* A pod that was resized: 2 + 9 CPUs now, 9 + 2 wanted. */
-	{ POD("'containers':[{'resources':{'requests':{'cpu':'5'}}}]")
-		"," NODES ",'pods':[{'metadata':{'name':'q','uid':'q'},"
-		"'spec':{'nodeName':'a','containers':[{'name':'k','resources':"
-		"{'requests':{'cpu':'9'}}},{'name':'l','resources':{"
-		"'requests':{'cpu':'2'}}}]},'status':{'phase':'Running',"
-		"'containerStatuses':[{'name':'k','resources':{'requests':{"
-		"'cpu':'2'}}},{'name':'l','resources':{'requests':{"
-		"'cpu':'9'}}}]}}]",
+	{ POD("'containers':[{'resources':{'requests':{'cpu':'5'}}}]") "," NODES
+								       ",'pods'"
+								       ":[{'"
+								       "metadat"
+								       "a':{'"
+								       "name':'"
+								       "q','"
+								       "uid':'"
+								       "q'},"
+								       "'spec':"
+								       "{'"
+								       "nodeNam"
+								       "e':'a',"
+								       "'contai"
+								       "ners':["
+								       "{'name'"
+								       ":'k','"
+								       "resourc"
+								       "es':"
+								       "{'"
+								       "request"
+								       "s':{'"
+								       "cpu':'"
+								       "9'}}},{"
+								       "'name':"
+								       "'l','"
+								       "resourc"
+								       "es':{"
+								       "'reques"
+								       "ts':{'"
+								       "cpu':'"
+								       "2'}}}]}"
+								       ",'"
+								       "status'"
+								       ":{'"
+								       "phase':"
+								       "'Runnin"
+								       "g',"
+								       "'contai"
+								       "nerStat"
+								       "uses':["
+								       "{'name'"
+								       ":'k','"
+								       "resourc"
+								       "es':{'"
+								       "request"
+								       "s':{"
+								       "'cpu':'"
+								       "2'}}},{"
+								       "'name':"
+								       "'l','"
+								       "resourc"
+								       "es':{'"
+								       "request"
+								       "s':{"
+								       "'cpu':'"
+								       "9'}}}]}"
+								       "}]",
 		"a: Insufficient cpu; b", "a; b" },
 };
 
@@ -123,19 +193,21 @@ static void an_older_kubernetes_declares_no_features(void **state)
 {
 	(void)state;
 	verdicts_check("{'kubernetes_version':'v1.35.6'," POD(RESTART) "," NODES
-		       "}",
+								       "}",
 		"a; b");
 }
 
 static void a_row_can_be_overridden(void **state)
 {
 	(void)state;
-	verdicts_check("{'kubernetes_behaviours':['declared-features=off'],"
-		       POD(RESTART) "," NODES "}",
+	verdicts_check(
+		"{'kubernetes_behaviours':['declared-features=off']," POD(
+			RESTART) "," NODES "}",
 		"a; b");
-	verdicts_check("{'kubernetes_version':'v1.36.3',"
-		       "'kubernetes_behaviours':['csi-driver-missing=on'],"
-		       POD(CLAIMS) "," NODES "," STORAGE("true") "}",
+	verdicts_check(
+		"{'kubernetes_version':'v1.36.3',"
+		"'kubernetes_behaviours':['csi-driver-missing=on']," POD(
+			CLAIMS) "," NODES "," STORAGE("true") "}",
 		"a: d CSI driver is not installed on the node; b");
 }
 

@@ -165,8 +165,8 @@ static void the_settings_of_kubevirt_change_the_requests(void **state)
 		launcher_amounts_overhead(&(struct launcher_needs){ .vcpus = 1,
 						  .has_graphics = true },
 			&(struct launcher_settings){ .cpu_allocation_ratio = 10,
-			.memory_overcommit = 100,
-			.overhead_ratio = 1.5 }),
+				.memory_overcommit = 100,
+				.overhead_ratio = 1.5 }),
 		288 * MIB + 150995000);
 }
 

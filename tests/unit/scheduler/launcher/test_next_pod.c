@@ -22,7 +22,7 @@ static const char usual_vmi[] =
  * the labels of the node; NULL: the VM starts again. */
 struct given {
 	const char *spec, *status, *pod, *node;
-	const char *cr; /* NULL: the defaults */
+	const char *cr;	    /* NULL: the defaults */
 	const char *labels; /* of the pod */
 };
 
@@ -215,12 +215,11 @@ static void a_named_model_needs_no_host(void **state)
 static void kubevirt_1_7_does_not_require_the_vendor(void **state)
 {
 	(void)state;
-	expect_selector(
-		&(const struct given){ .spec = usual_vmi,
-			.pod = "'nodeSelector':{}",
-			.node = new_host,
-			.cr = "{'status':{'observedKubeVirtVersion':"
-			      "'v1.7.0'}}" },
+	expect_selector(&(const struct given){ .spec = usual_vmi,
+				.pod = "'nodeSelector':{}",
+				.node = new_host,
+				.cr = "{'status':{'observedKubeVirtVersion':"
+				      "'v1.7.0'}}" },
 		"cpu-feature.node.kubevirt.io/gfni=true "
 		"cpu-model-migration.node.kubevirt.io/Icelake-Server=true ");
 }
@@ -292,8 +291,9 @@ static void features_of_the_vm_are_required_of_the_node(void **state)
 
 	(void)state;
 	expect_selector(&given, all);
-	given.cr = "{'spec':{'configuration':{'developerConfiguration':{"
-		   "'featureGates':['HypervStrictCheck']}}}}";
+	given.cr =
+		"{'spec':{'configuration':{'developerConfiguration':{"
+		"'featureGates':['HypervStrictCheck']}}}}";
 	expect_selector(&given, strict);
 }
 
@@ -368,7 +368,8 @@ static void vms_that_ask_for_the_same_share_the_parts(void **state)
 
 #define COMPUTE(cpu, memory)                                                   \
 	"'containers':[{'name':'compute','resources':{'requests':{'cpu':'" cpu \
-	"','memory':'" memory "'}}},{'name':'sidecar','resources':{"           \
+	"','memory':'" memory                                                  \
+	"'}}},{'name':'sidecar','resources':{"                                 \
 	"'requests':{'cpu':'10m','memory':'1Gi'}}}]"
 
 static void expect_amounts(const struct given *given, int64_t milli,
@@ -391,10 +392,9 @@ static void expect_amounts(const struct given *given, int64_t milli,
 static void amounts_are_copied_from_the_running_pod(void **state)
 {
 	(void)state;
-	expect_amounts(
-		&(const struct given){ .spec = usual_vmi,
-			.pod = COMPUTE("400m", "4500Mi"),
-			.node = new_host },
+	expect_amounts(&(const struct given){ .spec = usual_vmi,
+			       .pod = COMPUTE("400m", "4500Mi"),
+			       .node = new_host },
 		410, (INT64_C(4500) << 20) + GIB);
 }
 
@@ -489,12 +489,11 @@ static void a_host_without_a_model_gives_no_pod(void **state)
 static void a_version_that_cannot_be_read_gives_no_pod(void **state)
 {
 	(void)state;
-	expect_unknown(
-		&(const struct given){ .spec = usual_vmi,
-			.pod = "'nodeSelector':{}",
-			.node = new_host,
-			.cr = "{'status':{'observedKubeVirtVersion':"
-			      "'devel'}}" },
+	expect_unknown(&(const struct given){ .spec = usual_vmi,
+			       .pod = "'nodeSelector':{}",
+			       .node = new_host,
+			       .cr = "{'status':{'observedKubeVirtVersion':"
+				     "'devel'}}" },
 		"KubeVirt's version cannot be read");
 }
 
@@ -505,24 +504,21 @@ static void constraints_that_are_too_long_give_no_pod(void **state)
 	(void)state;
 	buffer_text(&spec, "'nodeSelector':{");
 	for (int i = 0; spec.len < LAUNCHER_VM_MAX; i++) {
-		buffer_printf(&spec, "%s'key%d':'value'", i == 0 ? "" : ",",
-			i);
+		buffer_printf(&spec, "%s'key%d':'value'", i == 0 ? "" : ",", i);
 	}
 	buffer_text(&spec, "},'domain':{'memory':{'guest':'4Gi'}}");
-	expect_unknown(
-		&(const struct given){ .spec = spec.data,
-			.pod = "'nodeSelector':{}",
-			.node = new_host },
+	expect_unknown(&(const struct given){ .spec = spec.data,
+			       .pod = "'nodeSelector':{}",
+			       .node = new_host },
 		"the constraints of its VirtualMachineInstance are too long");
 }
 
 static void a_vmi_without_memory_keeps_the_amounts(void **state)
 {
 	(void)state;
-	expect_amounts(
-		&(const struct given){ .spec = "'domain':{}",
-			.pod = COMPUTE("400m", "4500Mi"),
-			.node = "{}" },
+	expect_amounts(&(const struct given){ .spec = "'domain':{}",
+			       .pod = COMPUTE("400m", "4500Mi"),
+			       .node = "{}" },
 		410, (INT64_C(4500) << 20) + GIB);
 }
 

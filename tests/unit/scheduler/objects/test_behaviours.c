@@ -37,15 +37,15 @@ static void an_override_wins_over_the_version_and_the_last_one_counts(
 	struct error err;
 
 	(void)state;
-	assert_int_equal(behaviours_override(&overrides,
-				 "csi-driver-missing=on", &err),
+	assert_int_equal(
+		behaviours_override(&overrides, "csi-driver-missing=on", &err),
 		0);
-	assert_int_equal(behaviours_override(&overrides,
-				 "declared-features=off", &err),
+	assert_int_equal(
+		behaviours_override(&overrides, "declared-features=off", &err),
 		0);
 	check_on(36, &overrides, "csi-driver-missing");
-	assert_int_equal(behaviours_override(&overrides,
-				 "csi-driver-missing=off", &err),
+	assert_int_equal(
+		behaviours_override(&overrides, "csi-driver-missing=off", &err),
 		0);
 	check_on(36, &overrides, "");
 	check_on(37, &overrides,
@@ -63,8 +63,8 @@ static void an_override_without_a_row_is_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < count_of(wrong); i++) {
-		assert_int_equal(behaviours_override(&overrides, wrong[i],
-					 &err),
+		assert_int_equal(
+			behaviours_override(&overrides, wrong[i], &err),
 			-EINVAL);
 	}
 	assert_int_equal(overrides.on | overrides.off, 0);

@@ -11,7 +11,8 @@ static int order_of(const struct container_statuses *statuses, const char *name)
 	return (int)number;
 }
 
-static void the_last_status_of_a_name_counts_and_since_1_37_the_first(void **state)
+static void the_last_status_of_a_name_counts_and_since_1_37_the_first(
+	void **state)
 {
 	struct json_value *status = given_json(
 		"{'containerStatuses':[{'name':'b','n':1},{'name':'a','n':2},"
@@ -54,7 +55,8 @@ static void without_statuses_none_is_found(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_last_status_of_a_name_counts_and_since_1_37_the_first),
+		cmocka_unit_test(
+			the_last_status_of_a_name_counts_and_since_1_37_the_first),
 		cmocka_unit_test(without_statuses_none_is_found),
 	};
 

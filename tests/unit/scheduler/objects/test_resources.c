@@ -68,9 +68,8 @@ static void sums_requests_by_the_sidecar_formula(void **state)
 		struct json_value *spec = given_json(formulas[i].spec);
 		struct resources r;
 
-		assert_int_equal(
-			resources_read_requests(&r, interner, spec, NULL,
-				newest, NULL),
+		assert_int_equal(resources_read_requests(&r, interner, spec,
+					 NULL, newest, NULL),
 			0);
 		given_check(r.cpu_milli == formulas[i].cpu_milli &&
 				r.memory_bytes == formulas[i].memory_bytes,
@@ -106,9 +105,8 @@ static void counts_the_resources_that_upstream_counts(void **state)
 		struct json_value *spec = given_json(json);
 		struct resources r;
 
-		assert_int_equal(
-			resources_read_requests(&r, interner, spec, NULL,
-				newest, NULL),
+		assert_int_equal(resources_read_requests(&r, interner, spec,
+					 NULL, newest, NULL),
 			0);
 		assert_int_equal(other(&r, interner, cases[i].name),
 			cases[i].is_counted ? 3 : 0);
@@ -176,8 +174,8 @@ static void counts_any_number_of_resources(void **state)
 	buffer_text(&text, "}}}]}");
 	spec = given_json(text.data);
 	assert_int_equal(
-		resources_read_requests(&r, interner, spec, NULL,
-				newest, NULL), 0);
+		resources_read_requests(&r, interner, spec, NULL, newest, NULL),
+		0);
 	assert_int_equal(r.scalar_count, 20000);
 	assert_int_equal(other(&r, interner, "x.y/19999"), 1);
 	resources_fini(&r, interner);
@@ -197,8 +195,7 @@ static void counts_what_can_be_read(void **state)
 
 	(void)state;
 	assert_int_equal(
-		resources_read_requests(&r, interner, spec, NULL, newest,
-			&err),
+		resources_read_requests(&r, interner, spec, NULL, newest, &err),
 		-EBADMSG);
 	assert_string_equal(err.text,
 		"resource 'cpu': 'x' is not a quantity such as 200m or 4Gi");

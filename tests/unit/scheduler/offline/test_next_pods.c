@@ -4,8 +4,10 @@
 #include "tests/unit/scheduler/given.h"
 
 #define NODE(name, labels)                                                     \
-	"{'metadata':{'name':'" name "','labels':{"                            \
-	"'kubernetes.io/hostname':'" name "','kubernetes.io/arch':'amd64',"    \
+	"{'metadata':{'name':'" name                                           \
+	"','labels':{"                                                         \
+	"'kubernetes.io/hostname':'" name                                      \
+	"','kubernetes.io/arch':'amd64',"                                      \
 	"'kubevirt.io/schedulable':'true'" labels                              \
 	"}},'status':{'allocatable':{'cpu':'16','memory':'64Gi','pods':"       \
 	"'110'}}}"
@@ -35,7 +37,7 @@
 	"}}"
 #define HOST_MODEL ",'model':'host-model'},'memory':{'guest':'4Gi'}}"
 #define NO_MODEL "},'memory':{'guest':'4Gi'}}"
-#define STATE(nodes, pods, vmis, more)                                          \
+#define STATE(nodes, pods, vmis, more)                                         \
 	"{'nodes':[" nodes "],'pods':[" pods "],'vmis':[" vmis "]" more "}"
 
 /* The node to which the VM moves; "": there is no plan. */
@@ -54,9 +56,8 @@ static char *target_of(const char *input)
 	struct error err;
 	char *target;
 
-	assert_int_equal(goal_words_parse(&question.goal, question.goal_text,
-				 NULL),
-		0);
+	assert_int_equal(
+		goal_words_parse(&question.goal, question.goal_text, NULL), 0);
 	if (plan_text(&out, &question, json, strlen(json), &err) < 0) {
 		fail_msg("%s", err.text);
 	}
@@ -76,32 +77,32 @@ static void expect_target(const char *input, const char *node)
 
 #define TWO_HOSTS(model, vendor)                                               \
 	NODE("new", HOST("Icelake-Server", "gfni") VENDOR("Intel"))            \
-	"," NODE("other", HOST(model, "aes") VENDOR(vendor)                    \
-			",'cpu-feature.node.kubevirt.io/gfni':'true'")
+	"," NODE("other",                                                      \
+		HOST(model, "aes") VENDOR(                                     \
+			vendor) ",'cpu-feature.node.kubevirt.io/gfni':'true'")
 
 static void a_vm_stays_where_its_cpu_model_is(void **state)
 {
 	(void)state;
-	expect_target(STATE(TWO_HOSTS("Icelake-Server", "Intel"),
-			      POD("new", "", ""), VMI("new", HOST_MODEL, ""),
-			      ""),
+	expect_target(
+		STATE(TWO_HOSTS("Icelake-Server", "Intel"), POD("new", "", ""),
+			VMI("new", HOST_MODEL, ""), ""),
 		"other");
-	expect_target(STATE(TWO_HOSTS("Skylake-Server", "Intel"),
-			      POD("new", "", ""), VMI("new", HOST_MODEL, ""),
-			      ""),
+	expect_target(
+		STATE(TWO_HOSTS("Skylake-Server", "Intel"), POD("new", "", ""),
+			VMI("new", HOST_MODEL, ""), ""),
 		"");
 }
 
 static void a_vm_keeps_the_selectors_of_its_first_host(void **state)
 {
 	(void)state;
-	expect_target(
-		STATE(TWO_HOSTS("Skylake-Server", "Intel"),
-			POD("new",
-				",'cpu-model-migration.node.kubevirt.io/"
-				"Skylake-Server':'true'",
-				""),
-			VMI("new", HOST_MODEL, ""), ""),
+	expect_target(STATE(TWO_HOSTS("Skylake-Server", "Intel"),
+			      POD("new",
+				      ",'cpu-model-migration.node.kubevirt.io/"
+				      "Skylake-Server':'true'",
+				      ""),
+			      VMI("new", HOST_MODEL, ""), ""),
 		"other");
 }
 
@@ -149,10 +150,8 @@ static void a_key_of_an_earlier_migration_does_not_count(void **state)
 			",'kubevirt.io/migrationJobUID':'m',"
 			"'kubevirt.io/nodeName':'n1'"),
 		full);
-	scoped_free char *input = xasprintf(STATE(POOLS, "%s",
-						    VMI("n1", NO_MODEL, ""),
-						    ""),
-		pods);
+	scoped_free char *input = xasprintf(
+		STATE(POOLS, "%s", VMI("n1", NO_MODEL, ""), ""), pods);
 
 	(void)state;
 	expect_target(input, "n3");
@@ -173,18 +172,18 @@ static void a_hotplugged_claim_keeps_the_vm_in_its_zone(void **state)
 		"'volumeName':'pv','accessModes':['ReadWriteMany'],"
 		"'resources':{'requests':{'storage':'1Gi'}}},'status':{"
 		"'phase':'Bound'}}]";
-	scoped_free char *input = xasprintf(
-		STATE(NODE("n0", ZONE("b")) "," NODE("n1", ZONE("a")) "," NODE(
-			     "n2", ZONE("a")),
-			POD("n1", "", ""),
-			VMI("n1",
-				NO_MODEL ",'volumes':[{'name':'data',"
-					 "'persistentVolumeClaim':{"
-					 "'claimName':'data'}}]",
-				",'volumeStatus':[{'name':'data',"
-				"'hotplugVolume':{}}]"),
-			"%s"),
-		objects);
+	scoped_free char *input =
+		xasprintf(STATE(NODE("n0", ZONE("b")) "," NODE("n1",
+					ZONE("a")) "," NODE("n2", ZONE("a")),
+				  POD("n1", "", ""),
+				  VMI("n1",
+					  NO_MODEL ",'volumes':[{'name':'data',"
+						   "'persistentVolumeClaim':{"
+						   "'claimName':'data'}}]",
+					  ",'volumeStatus':[{'name':'data',"
+					  "'hotplugVolume':{}}]"),
+				  "%s"),
+			objects);
 
 	(void)state;
 	expect_target(input, "n2");

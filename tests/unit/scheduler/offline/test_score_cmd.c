@@ -232,10 +232,11 @@ static void explains_why_no_node_fits(void **state)
 #define PAGES(text) "'hugepages-1Gi':'" text "'"
 #define PAGE_NODE(name)                                                        \
 	"{'metadata':{'name':'" name                                           \
-	"'},'status':{'allocatable':{'cpu':'32','memory':'64Gi','pods':'110'," PAGES( \
-		"20Gi") "}}}"
+	"'},'status':{'allocatable':{'cpu':'32','memory':'64Gi','pods':'110'"  \
+	"," PAGES("20Gi") "}}}"
 #define PAGE_LOAD(name, free)                                                  \
-	"{'name':'" name "','age_s':1,'hugepages':[{'size_bytes':1073741824,"  \
+	"{'name':'" name                                                       \
+	"','age_s':1,'hugepages':[{'size_bytes':1073741824,"                   \
 	"'total':20,'free':" free ",'reserved':0}]}"
 
 /* A program outside Kubernetes holds all pages of the node `taken`. */

@@ -117,9 +117,9 @@ static void pages_that_others_hold_are_lacking(void **state)
 	node_set_load(node, &load, 1000000, 1000000);
 	shortfall_of(&lacks, pod, node, &options, 1000000);
 	assert_int_equal(lacks.count, 1);
-	assert_true(amount_of(&lacks, SHORTFALL_SCALAR,
-			    pod->requests.scalars[0].resource) ==
-		3.0 * (1 << 30));
+	assert_true(
+		amount_of(&lacks, SHORTFALL_SCALAR,
+			pod->requests.scalars[0].resource) == 3.0 * (1 << 30));
 	options.has_hugepages_limit = false;
 	shortfall_of(&lacks, pod, node, &options, 1000000);
 	assert_int_equal(lacks.count, 0);
