@@ -520,7 +520,7 @@ def matches_no_labels(selector):
                     for e in selector["matchExpressions"]))
 
 
-@rule
+@version_rule(37)
 def not_in_taken_for_every_namespace(case):
     """As kube-scheduler 1.34 to 1.36.3 does it."""
     affinity = case["pod"]["spec"].get("affinity", {})
