@@ -104,9 +104,10 @@ void move_pauses_fini(struct move_pauses *pauses)
 struct move_pause move_pauses_of(const struct move_pauses *pauses,
 	const char *namespace)
 {
+	static const struct move_pause none;
 	const struct row *row = map_get(&pauses->by_namespace, namespace);
 
-	return row == NULL ? (struct move_pause){ 0 } : row->pause;
+	return row == NULL ? none : row->pause;
 }
 
 const char *move_pauses_next(const struct move_pauses *pauses, size_t *at,
