@@ -98,6 +98,27 @@ const struct vmi *kubevirt_vmi(const struct kubevirt *kubevirt, const char *uid)
 	return NULL; /* each VM gets words why it stays */
 }
 
+void kubevirt_put_launcher(struct kubevirt *kubevirt, const char *uid,
+	const struct json_value *object)
+{
+	(void)kubevirt;
+	(void)uid;
+	(void)object;
+}
+
+void kubevirt_launcher_gone(struct kubevirt *kubevirt, const char *uid)
+{
+	(void)kubevirt;
+	(void)uid;
+}
+
+void kubevirt_launcher_settings(const struct kubevirt *kubevirt,
+	struct launcher_settings *out)
+{
+	(void)kubevirt;
+	*out = launcher_settings_default;
+}
+
 static double cpu_us(void)
 {
 	return (double)clock() * 1e6 / CLOCKS_PER_SEC;
