@@ -169,18 +169,41 @@ static void explain(struct buffer *why, const struct recorded_vms *vms,
 	}
 }
 
+/* Files are made by hand as well. Each launcher pod of KubeVirt selects nodes
+ * with this label: where the pod does not, the nodes of the file lack it. */
+static void free_label(struct next_pod *next, const struct pod *running)
+{
+	struct interner *interner = running->interner;
+	uint32_t key = interner_find(interner, "kubevirt.io/schedulable");
+	struct labels rest, kept;
+
+	if (labels_get(&running->node_selector, key) != 0) {
+		return;
+	}
+	rest = labels_without(&next->selector, key);
+	kept = labels_copy(&rest, interner, 0);
+	free(rest.slots);
+	labels_fini(&next->selector, interner);
+	next->selector = kept;
+	next->pod.node_selector = kept;
+}
+
 static bool derive(struct recorded_vms *vms, struct next_pod *out,
 	const struct pod *pod, const struct labels *source, struct buffer *why)
 {
 	const struct vmi *vmi = inventory_vmi(&vms->inventory, pod->vmi_uid);
-
-	return next_pod_derive(out, &vms->templates,
+	bool is_known = next_pod_derive(out, &vms->templates,
 		&(const struct next_pod_question){
 			.vm = vmi == NULL ? NULL : &vmi->launcher,
 			.settings = &vms->settings,
 			.running = pod,
 			.source = source },
 		why);
+
+	if (is_known) {
+		free_label(out, pod);
+	}
+	return is_known;
 }
 
 /* The next pods of the VM; without VMIs they count as the pod that runs. */

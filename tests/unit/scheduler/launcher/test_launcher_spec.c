@@ -175,7 +175,9 @@ static void what_the_manifest_lacks_is_said(void **state)
 		"\"the priority class is not read: priority 0\","
 		"\"claims of dataVolumeTemplates are left out\"]}");
 	assert_int_equal(pod->volumes.claim_count, 1);
-	assert_true(pod->has_required); /* no node with the forbidden feature */
+	/* no node with the feature that is forbidden */
+	assert_int_equal(pod->required.count, 1);
+	assert_int_equal(pod->required.list[0].all.count, 1);
 	/* schedulable, the CPU model and the feature that is required */
 	assert_int_equal(pod->node_selector.count, 3);
 	/* kvm, tun, vhost-net and the GPU */

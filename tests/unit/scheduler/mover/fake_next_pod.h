@@ -4,8 +4,30 @@
 
 #include "scheduler/kubevirt/kubevirt.h"
 
+#include <stdlib.h>
+
 /* NULL: it is known. */
 static const char *fake_no_next_pod;
+
+/* The VM does not require the host name that its last migration chose. */
+static inline void free_hostname(struct next_pod *out,
+	const struct pod *running)
+{
+	struct interner *interner = running->interner;
+	struct labels rest;
+
+	if (interner == NULL ||
+		labels_get(&running->labels,
+			interner_find(interner,
+				"kubevirt.io/migrationJobUID")) == 0) {
+		return;
+	}
+	rest = labels_without(&running->node_selector,
+		interner_find(interner, "kubernetes.io/hostname"));
+	out->selector = labels_copy(&rest, interner, 0);
+	out->pod.node_selector = out->selector;
+	free(rest.slots);
+}
 
 bool kubevirt_next_pod(const struct kubevirt *kubevirt, struct next_pod *out,
 	const struct pod *running, const struct labels *source,
@@ -22,6 +44,6 @@ bool kubevirt_next_pod(const struct kubevirt *kubevirt, struct next_pod *out,
 	}
 	out->pod = *running;
 	out->pod.node_name = nowhere;
-	out->pod.node_selector = (struct labels){ 0 };
+	free_hostname(out, running);
 	return true;
 }
