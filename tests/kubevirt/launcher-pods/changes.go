@@ -24,7 +24,7 @@ func (t *teller) change() error {
 	if t.chance(15) {
 		t.addCPUs()
 	}
-	if t.chance(15) {
+	if t.chance(25) {
 		t.addMemory()
 	}
 	if !spec.Domain.Devices.DisableHotplug {

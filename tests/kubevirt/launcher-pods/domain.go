@@ -52,7 +52,10 @@ func drawArchitecture(r *draw, vmi *v1.VirtualMachineInstance) {
 	vmi.Spec.Domain.LaunchSecurity = pick(r,
 		&v1.LaunchSecurity{SEV: &v1.SEV{}},
 		&v1.LaunchSecurity{SEV: &v1.SEV{
-			Policy: &v1.SEVPolicy{EncryptedState: r.state(10)},
+			Policy: &v1.SEVPolicy{EncryptedState: ptr(true)},
+		}},
+		&v1.LaunchSecurity{SEV: &v1.SEV{
+			Policy: &v1.SEVPolicy{EncryptedState: r.state(30)},
 		}},
 		&v1.LaunchSecurity{SNP: &v1.SEVSNP{}},
 		&v1.LaunchSecurity{TDX: &v1.TDX{}})

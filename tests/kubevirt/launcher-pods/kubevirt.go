@@ -61,6 +61,8 @@ func drawKubeVirt(r *draw, resourceVersion string) *v1.KubeVirt {
 	}
 }
 
+const imageVolume = "ImageVolume"
+
 // Feature gates on which launcher pods depend, and in how many CRs each is.
 var gates = []struct {
 	name    string
@@ -69,7 +71,7 @@ var gates = []struct {
 	{"HypervStrictCheck", 40},
 	{"CrossArchitectureVirtualization", 15},
 	{"IOMMUFD", 12},
-	{"ImageVolume", 20},
+	{imageVolume, 20},
 	{"AlignCPUs", 20},
 	{"CPUManager", 50},
 	{"VmiMemoryOverheadReport", 20},
@@ -87,6 +89,7 @@ func drawDeveloper(r *draw) *v1.DeveloperConfiguration {
 			d.FeatureGates = append(d.FeatureGates, gate.name)
 		}
 	}
+	closeGates(r, d)
 	if r.chance(20) {
 		d.NodeSelectors = map[string]string{"vms": "yes"}
 		if r.chance(30) {

@@ -186,7 +186,7 @@ func (t *teller) newMigration() *v1.VirtualMachineInstanceMigration {
 		},
 		Spec: v1.VirtualMachineInstanceMigrationSpec{VMIName: t.VMI.Name},
 	}
-	if t.chance(45) {
+	if t.chance(55) {
 		added := map[string]string{}
 		for _, key := range some(t.draw, 3, "pool", "rack",
 			k8sv1.LabelHostname) {
