@@ -15,12 +15,14 @@
 #define OVERHEAD_GUARANTEED_BYTES (100 * MIB)
 #define VIDEO_BYTES (32 * MIB) /* of the above */
 
-/* The sidecar guest-console-log (services/serialconsolelog.go) in CPU
- * millionths and bytes. In a pod of class Guaranteed it requests its limits. */
-#define LOG_MICRO INT64_C(5000)
-#define LOG_BYTES (35 * MB)
-#define LOG_LIMIT_MICRO INT64_C(15000)
-#define LOG_LIMIT_BYTES (60 * MB)
+/* KubeVirt's, in services/serialconsolelog.go, services/renderresources.go,
+ * container-disk/container-disk.go and virtiofs/resources.go. */
+static const struct launcher_support_amounts support_defaults[] = {
+	[LAUNCHER_SUPPORT_DISK] = { 1000, MB, 10000, 40 * MB },
+	[LAUNCHER_SUPPORT_LOG] = { 5000, 35 * MB, 15000, 60 * MB },
+	[LAUNCHER_SUPPORT_HOOK] = { 0, 0, 200000, 64 * MB },
+	[LAUNCHER_SUPPORT_VIRTIOFS] = { 10000, MB, 100000, 80 * MB },
+};
 
 /* Quantity.ScaledValue(Kilo) rounds up; int64(float64) cuts. */
 static int64_t multiplied(int64_t bytes, double ratio)
@@ -35,9 +37,39 @@ static int64_t divided(int64_t dividend, int64_t divisor)
 	return (dividend + divisor - 1) / divisor;
 }
 
-static bool is_guaranteed(const struct launcher_needs *needs)
+bool launcher_needs_guaranteed(const struct launcher_needs *needs)
 {
 	return needs->is_dedicated || needs->is_guaranteed;
+}
+
+/* The API server lets a container without a request request its limit, which a
+ * sidecar has only if the CR gives it one. */
+static int64_t requested(int64_t request, int64_t limit, int64_t default_request)
+{
+	if (request > 0) {
+		return request;
+	}
+	return default_request > 0 ? default_request : limit;
+}
+
+struct launcher_support_amounts launcher_support_of(enum launcher_support kind,
+	bool is_guaranteed, const struct launcher_settings *settings)
+{
+	const struct launcher_support_amounts *set = &settings->supports[kind];
+	const struct launcher_support_amounts *usual = &support_defaults[kind];
+
+	if (is_guaranteed) {
+		return (struct launcher_support_amounts){
+			.micro = set->limit_micro > 0 ? set->limit_micro
+						      : usual->limit_micro,
+			.bytes = set->limit_bytes > 0 ? set->limit_bytes
+						      : usual->limit_bytes,
+		};
+	}
+	return (struct launcher_support_amounts){
+		.micro = requested(set->micro, set->limit_micro, usual->micro),
+		.bytes = requested(set->bytes, set->limit_bytes, usual->bytes),
+	};
 }
 
 /* Page tables: KubeVirt rounds the memory up to kilobytes before. */
@@ -52,10 +84,11 @@ int64_t launcher_amounts_overhead(const struct launcher_needs *needs,
 	int64_t bytes = OVERHEAD_BYTES + OVERHEAD_VCPU_BYTES * needs->vcpus;
 
 	bytes += pages_of(needs->requested_bytes);
-	bytes += is_guaranteed(needs) ? OVERHEAD_GUARANTEED_BYTES : 0;
+	bytes += launcher_needs_guaranteed(needs) ? OVERHEAD_GUARANTEED_BYTES : 0;
 	bytes -= needs->has_graphics ? 0 : VIDEO_BYTES;
 	bytes += needs->extra_bytes;
-	return multiplied(bytes, settings->overhead_ratio);
+	return multiplied(bytes, settings->overhead_ratio) +
+		needs->binding_bytes;
 }
 
 /* WithCPUPinning(). */
@@ -83,8 +116,9 @@ static int64_t micro_of(const struct launcher_needs *needs,
 			  settings->cpu_allocation_ratio);
 }
 
-/* Huge pages hold the whole guest: KubeVirt requests fewer of them with a
- * memoryOvercommit, but QEMU needs them all. */
+/* Huge pages hold the guest, or with a memoryOvercommit a part of it: KubeVirt
+ * requests no more, although QEMU needs pages for all of it. Memory that the VM
+ * requests beyond its guest is ordinary memory. */
 struct launcher_amounts launcher_amounts_of(const struct launcher_needs *needs,
 	const struct launcher_settings *settings)
 {
@@ -93,20 +127,23 @@ struct launcher_amounts launcher_amounts_of(const struct launcher_needs *needs,
 		: needs->limit_bytes > 0
 		? needs->limit_bytes
 		: needs->guest_bytes * 100 / settings->memory_overcommit;
+	int64_t pages = guest < needs->guest_bytes ? guest : needs->guest_bytes;
 	struct launcher_amounts amounts = {
 		.micro = micro_of(needs, settings),
-		.bytes = (needs->has_pages ? 0 : guest) +
+		.bytes = guest - (needs->has_pages ? pages : 0) +
 			(needs->leaves_overhead_out && !needs->has_pages
 					? 0
 					: overhead),
-		.page_bytes = needs->has_pages ? needs->guest_bytes : 0,
+		.page_bytes = needs->has_pages ? pages : 0,
 	};
 
 	if (needs->has_log) {
-		amounts.log_micro =
-			is_guaranteed(needs) ? LOG_LIMIT_MICRO : LOG_MICRO;
-		amounts.log_bytes =
-			is_guaranteed(needs) ? LOG_LIMIT_BYTES : LOG_BYTES;
+		struct launcher_support_amounts log =
+			launcher_support_of(LAUNCHER_SUPPORT_LOG,
+				launcher_needs_guaranteed(needs), settings);
+
+		amounts.log_micro = log.micro;
+		amounts.log_bytes = log.bytes;
 	}
 	return amounts;
 }

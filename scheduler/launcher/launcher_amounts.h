@@ -10,6 +10,11 @@
 /* services/template.go, ephemeralStorageOverheadSize. */
 #define LAUNCHER_EPHEMERAL_BYTES INT64_C(50000000)
 
+/* The devices that depend on the KubeVirt CR. */
+#define LAUNCHER_KVM "devices.kubevirt.io/kvm"
+#define LAUNCHER_VHOST_NET "devices.kubevirt.io/vhost-net"
+#define LAUNCHER_IOMMUFD "devices.kubevirt.io/iommufd"
+
 struct launcher_needs {
 	unsigned vcpus;
 	int64_t guest_bytes; /* memory of the guest */
@@ -29,6 +34,7 @@ struct launcher_needs {
 	bool has_supplemental_pool; /* the policy of these threads */
 	/* Overhead for devices, probes, memory encryption and the like. */
 	int64_t extra_bytes;
+	int64_t binding_bytes; /* of network bindings; no ratio multiplies it */
 	bool leaves_overhead_out; /* resources.overcommitGuestOverhead */
 	bool has_graphics;
 	bool has_log; /* the sidecar that logs the serial console */
@@ -43,6 +49,13 @@ struct launcher_amounts {
 
 struct launcher_amounts launcher_amounts_of(const struct launcher_needs *needs,
 	const struct launcher_settings *settings);
+
+/* The class of its pod is Guaranteed, or its CPUs are its own. */
+bool launcher_needs_guaranteed(const struct launcher_needs *needs);
+
+/* The requests of one container beside `compute`, in micro and bytes. */
+struct launcher_support_amounts launcher_support_of(enum launcher_support kind,
+	bool is_guaranteed, const struct launcher_settings *settings);
 
 /* The part of the bytes that is not the guest's. */
 int64_t launcher_amounts_overhead(const struct launcher_needs *needs,

@@ -5,6 +5,7 @@
 #include "kube/json_value.h"
 #include "lib/json.h"
 #include "scheduler/launcher/launcher_amounts.h"
+#include "scheduler/launcher/launcher_beside.h"
 #include "scheduler/launcher/launcher_needs.h"
 #include "scheduler/launcher/launcher_spec.h"
 
@@ -21,6 +22,7 @@ struct derivation {
 	const struct json_value *claims; /* dataVolumeTemplates; or NULL */
 	const char *from, *name;
 	struct launcher_reading reading;
+	struct launcher_beside beside;
 	struct launcher_amounts amounts;
 	const char *notes[DERIVATION_NOTES_MAX]; /* static texts */
 	size_t note_count;

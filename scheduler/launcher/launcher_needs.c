@@ -171,6 +171,9 @@ static int read_memory(struct launcher_reading *out,
 	r = r < 0 ? r
 		  : read_bytes(&needs->limit_bytes, domain,
 			    "resources/limits/memory", err);
+	r = r < 0 ? r
+		  : read_bytes(&out->ephemeral_bytes, domain,
+			    "resources/requests/ephemeral-storage", err);
 	if (r == 0 && needs->guest_bytes == 0) {
 		needs->guest_bytes = needs->requested_bytes > 0
 			? needs->requested_bytes
@@ -185,6 +188,26 @@ static int read_memory(struct launcher_reading *out,
 }
 
 /* ---- all of it ---- */
+
+/* virt-api gives a VM without an interface one of virtio, unless the VM wants
+ * none. */
+static void read_network(struct launcher_reading *out,
+	const struct json_value *devices)
+{
+	const struct json_value *list = json_value_get(devices, "interfaces");
+	bool has_default =
+		!is_false(json_value_get(devices, "autoattachPodInterface"));
+
+	out->has_network = json_value_count(list) > 0 || has_default;
+	out->has_virtio_net = json_value_count(list) == 0 && has_default;
+	for (const struct json_value *v = json_value_first(list); v != NULL;
+		v = json_value_next(v)) {
+		const char *model = json_value_text_at(v, "model", "");
+
+		out->has_virtio_net |=
+			*model == '\0' || strcmp(model, "virtio") == 0;
+	}
+}
 
 int launcher_needs_read(struct launcher_reading *out,
 	const struct json_value *spec, struct error *err)
@@ -206,8 +229,6 @@ int launcher_needs_read(struct launcher_reading *out,
 	out->needs.has_log =
 		!is_false(json_value_get(devices, "autoattachSerialConsole")) &&
 		!is_false(json_value_get(devices, "logSerialConsole"));
-	out->has_network =
-		json_value_count(json_value_get(devices, "interfaces")) > 0 ||
-		!is_false(json_value_get(devices, "autoattachPodInterface"));
+	read_network(out, devices);
 	return r;
 }

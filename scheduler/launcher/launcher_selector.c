@@ -101,7 +101,7 @@ static bool requires_invtsc(const struct json_value *features)
 		const char *policy = json_value_text_at(v, "policy", "");
 
 		if (strcmp(json_value_text_at(v, "name", ""), "invtsc") == 0 &&
-			(strcmp(policy, "require") == 0 ||
+			(*policy == '\0' || strcmp(policy, "require") == 0 ||
 				strcmp(policy, "force") == 0)) {
 			return true;
 		}
@@ -195,7 +195,11 @@ void launcher_selector_write(struct derivation *d, struct json *j)
 	json_object(j, "nodeSelector");
 	write_base(d, j);
 	if (d->reading.needs.is_dedicated) {
-		json_string(j, "kubevirt.io/cpumanager", "true");
+		json_string(j,
+			launcher_settings_is_from(d->settings, 1, 8)
+				? "kubevirt.io/cpumanager"
+				: "cpumanager",
+			"true");
 	}
 	if (d->settings->checks_hyperv) {
 		write_hyperv(d, j);

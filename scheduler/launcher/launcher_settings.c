@@ -18,6 +18,7 @@ const struct launcher_settings launcher_settings_default = {
 	.overhead_ratio = 1,
 	.major = 1,
 	.minor = 9,
+	.mounts_images = true,
 };
 
 static void read_count(unsigned *out, const struct json_value *value)
@@ -88,11 +89,8 @@ bool launcher_settings_is_from(const struct launcher_settings *settings,
 
 /* ---- gates and selectors ---- */
 
-static bool has_gate(const struct json_value *developer, const char *name)
+static bool has_text(const struct json_value *gates, const char *name)
 {
-	const struct json_value *gates =
-		json_value_get(developer, "featureGates");
-
 	for (const struct json_value *v = json_value_first(gates); v != NULL;
 		v = json_value_next(v)) {
 		const char *text = json_value_text(v);
@@ -104,23 +102,94 @@ static bool has_gate(const struct json_value *developer, const char *name)
 	return false;
 }
 
-static void read_selector(struct launcher_settings *out,
-	const struct json_value *object)
+static bool has_gate(const struct json_value *developer, const char *name)
+{
+	return has_text(json_value_get(developer, "featureGates"), name);
+}
+
+static void read_gates(struct launcher_settings *out,
+	const struct json_value *developer)
+{
+	bool is_from_1_9 = launcher_settings_is_from(out, 1, 9);
+
+	out->checks_hyperv = has_gate(developer, "HypervStrictCheck");
+	out->crosses_architectures = is_from_1_9 &&
+		has_gate(developer, "CrossArchitectureVirtualization");
+	out->has_iommufd = is_from_1_9 && has_gate(developer, "IOMMUFD");
+	/* Gates in beta are open since 1.9. */
+	out->mounts_images = has_gate(developer, "ImageVolume") ||
+		(is_from_1_9 &&
+			!has_text(json_value_get(developer,
+					  "disabledFeatureGates"),
+				"ImageVolume"));
+	out->emulates =
+		json_value_true(json_value_get(developer, "useEmulation"));
+}
+
+/* False: it is too long. */
+static bool read_object(char *out, const struct json_value *object)
 {
 	scoped_buffer struct buffer text =
-		BUFFER_MAX(sizeof(out->node_selector) - 1);
+		BUFFER_MAX(LAUNCHER_SELECTOR_MAX - 1);
 	struct json j = json_into(&text);
 
 	if (!json_value_is_object(object) || json_value_count(object) == 0) {
-		return;
+		return true;
 	}
 	if (!value_json_write(&j, NULL, object) || text.overflowed) {
-		out->is_selector_too_long = true;
-		return;
+		return false;
 	}
-	(void)snprintf(out->node_selector, sizeof(out->node_selector), "%s",
-		text.data);
+	(void)snprintf(out, LAUNCHER_SELECTOR_MAX, "%s", text.data);
+	return true;
 }
+
+/* ---- the containers beside compute ---- */
+
+static int64_t amount_at(const struct json_value *resources, const char *path,
+	bool is_cpu)
+{
+	const char *text = json_value_text_at(resources, path, "");
+	struct quantity q;
+
+	if (*text == '\0' || quantity_parse(&q, text, NULL) < 0) {
+		return 0;
+	}
+	return is_cpu ? quantity_milli(q) * 1000 : quantity_units(q);
+}
+
+static void read_supports(struct launcher_settings *out,
+	const struct json_value *list)
+{
+	static const char *const names[LAUNCHER_SUPPORTS] = {
+		[LAUNCHER_SUPPORT_DISK] = "container-disk",
+		[LAUNCHER_SUPPORT_LOG] = "guest-console-log",
+		[LAUNCHER_SUPPORT_HOOK] = "sidecar",
+		[LAUNCHER_SUPPORT_VIRTIOFS] = "virtiofs",
+	};
+
+	for (const struct json_value *v = json_value_first(list); v != NULL;
+		v = json_value_next(v)) {
+		const struct json_value *r = json_value_get(v, "resources");
+		int i = 0;
+
+		while (i < LAUNCHER_SUPPORTS &&
+			strcmp(names[i], json_value_text_at(v, "type", "")) !=
+				0) {
+			i++;
+		}
+		if (i < LAUNCHER_SUPPORTS) {
+			out->supports[i] = (struct launcher_support_amounts){
+				.micro = amount_at(r, "requests/cpu", true),
+				.bytes = amount_at(r, "requests/memory", false),
+				.limit_micro = amount_at(r, "limits/cpu", true),
+				.limit_bytes =
+					amount_at(r, "limits/memory", false),
+			};
+		}
+	}
+}
+
+/* ---- all of it ---- */
 
 void launcher_settings_read(struct launcher_settings *out,
 	const struct json_value *object)
@@ -141,10 +210,41 @@ void launcher_settings_read(struct launcher_settings *out,
 	read_version(out,
 		json_value_text_at(object, "status/observedKubeVirtVersion",
 			""));
-	out->checks_hyperv = has_gate(developer, "HypervStrictCheck");
-	out->crosses_architectures = launcher_settings_is_from(out, 1, 9) &&
-		has_gate(developer, "CrossArchitectureVirtualization");
-	read_selector(out, json_value_get(developer, "nodeSelectors"));
+	read_gates(out, developer);
+	out->is_selector_too_long = !read_object(out->node_selector,
+		json_value_get(developer, "nodeSelectors"));
+	(void)read_object(out->bindings,
+		json_value_at(configuration, "network/binding"));
+	out->has_no_log = json_value_is_object(json_value_at(configuration,
+		"virtualMachineOptions/disableSerialConsoleLog"));
+	read_supports(out,
+		json_value_get(configuration, "supportContainerResources"));
+}
+
+static bool gates_equal(const struct launcher_settings *a,
+	const struct launcher_settings *b)
+{
+	return a->checks_hyperv == b->checks_hyperv &&
+		a->crosses_architectures == b->crosses_architectures &&
+		a->mounts_images == b->mounts_images &&
+		a->has_iommufd == b->has_iommufd && a->emulates == b->emulates;
+}
+
+static bool supports_equal(const struct launcher_settings *a,
+	const struct launcher_settings *b)
+{
+	for (int i = 0; i < LAUNCHER_SUPPORTS; i++) {
+		const struct launcher_support_amounts *x = &a->supports[i];
+		const struct launcher_support_amounts *y = &b->supports[i];
+
+		if (x->micro != y->micro || x->bytes != y->bytes ||
+			x->limit_micro != y->limit_micro ||
+			x->limit_bytes != y->limit_bytes) {
+			return false;
+		}
+	}
+	return a->has_no_log == b->has_no_log &&
+		strcmp(a->bindings, b->bindings) == 0;
 }
 
 bool launcher_settings_equal(const struct launcher_settings *a,
@@ -154,8 +254,7 @@ bool launcher_settings_equal(const struct launcher_settings *a,
 		a->memory_overcommit == b->memory_overcommit &&
 		a->overhead_ratio == b->overhead_ratio &&
 		a->major == b->major && a->minor == b->minor &&
-		a->checks_hyperv == b->checks_hyperv &&
-		a->crosses_architectures == b->crosses_architectures &&
+		gates_equal(a, b) && supports_equal(a, b) &&
 		a->is_selector_too_long == b->is_selector_too_long &&
 		strcmp(a->node_selector, b->node_selector) == 0;
 }

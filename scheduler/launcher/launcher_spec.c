@@ -1,18 +1,18 @@
 #include "scheduler/launcher/launcher_spec.h"
 
 #include "lib/memory.h"
+#include "scheduler/launcher/launcher_beside.h"
 #include "scheduler/launcher/launcher_constraints.h"
 #include "scheduler/launcher/launcher_derivation.h"
+#include "scheduler/launcher/launcher_devices.h"
+#include "scheduler/launcher/launcher_vm.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-enum {
-	POD_MAX = 2 << 20,
-	DEVICES_MAX = 16, /* kinds of GPUs and host devices */
-};
+enum { POD_MAX = 2 << 20 };
 
 /* ---- metadata ---- */
 
@@ -51,54 +51,13 @@ static void write_amount(struct json *j, const char *key, int64_t amount,
 	json_string(j, key, text);
 }
 
-/* GPUs and host devices, counted by the name of their resource. */
-static void write_host_devices(struct derivation *d, struct json *j,
-	const char *kind)
-{
-	const struct json_value *list =
-		json_value_get(json_value_at(d->vmi, "domain/devices"), kind);
-	const char *names[DEVICES_MAX];
-	int64_t counts[DEVICES_MAX] = { 0 };
-	size_t count = 0;
-
-	for (const struct json_value *v = json_value_first(list); v != NULL;
-		v = json_value_next(v)) {
-		const char *name = json_value_text_at(v, "deviceName", "");
-		size_t i = 0;
-
-		while (i < count && strcmp(names[i], name) != 0) {
-			i++;
-		}
-		if (*name == '\0' || i == DEVICES_MAX) {
-			d->is_whole &= *name == '\0';
-			continue;
-		}
-		names[i] = name;
-		counts[i]++;
-		count += i == count;
-	}
-	for (size_t i = 0; i < count; i++) {
-		write_amount(j, names[i], counts[i], "");
-	}
-}
-
-static void write_devices(struct derivation *d, struct json *j)
-{
-	json_string(j, "devices.kubevirt.io/kvm", "1");
-	if (d->reading.has_network) {
-		json_string(j, "devices.kubevirt.io/tun", "1");
-		json_string(j, "devices.kubevirt.io/vhost-net", "1");
-	}
-	write_host_devices(d, j, "gpus");
-	write_host_devices(d, j, "hostDevices");
-}
-
 static void write_requests(struct derivation *d, struct json *j)
 {
 	json_object(j, "requests");
 	write_amount(j, "cpu", d->amounts.micro, "u");
 	write_amount(j, "memory", d->amounts.bytes, "");
-	write_amount(j, "ephemeral-storage", LAUNCHER_EPHEMERAL_BYTES, "");
+	write_amount(j, "ephemeral-storage",
+		LAUNCHER_EPHEMERAL_BYTES + d->reading.ephemeral_bytes, "");
 	if (d->reading.pages != NULL) {
 		char key[32];
 
@@ -106,7 +65,7 @@ static void write_requests(struct derivation *d, struct json *j)
 			d->reading.pages);
 		write_amount(j, key, d->amounts.page_bytes, "");
 	}
-	write_devices(d, j);
+	launcher_devices_write(d, j);
 	json_object_end(j);
 }
 
@@ -133,24 +92,16 @@ static void write_containers(struct derivation *d, struct json *j)
 	write_limits(d, j);
 	json_object_end(j);
 	json_object_end(j);
+	launcher_beside_write(j, &d->beside,
+		launcher_needs_guaranteed(&d->reading.needs), d->settings);
 	json_array_end(j);
 }
 
 static void write_sidecar(struct derivation *d, struct json *j)
 {
 	json_array(j, "initContainers");
-	if (d->reading.needs.has_log) {
-		json_object(j, NULL);
-		json_string(j, "name", "guest-console-log");
-		json_string(j, "restartPolicy", "Always");
-		json_object(j, "resources");
-		json_object(j, "requests");
-		write_amount(j, "cpu", d->amounts.log_micro, "u");
-		write_amount(j, "memory", d->amounts.log_bytes, "");
-		json_object_end(j);
-		json_object_end(j);
-		json_object_end(j);
-	}
+	launcher_beside_write_log(j, &d->beside,
+		launcher_needs_guaranteed(&d->reading.needs), d->settings);
 	json_array_end(j);
 }
 
@@ -168,7 +119,24 @@ static bool is_made_with_vm(const struct derivation *d, const char *claim)
 	return false;
 }
 
-/* A DataVolume's claim has its name. */
+/* A DataVolume's claim has its name. A hotplugged one is attached later. "": it
+ * has no claim. */
+static const char *claim_of(const struct json_value *volume)
+{
+	const char *claim = json_value_text_at(volume, "dataVolume/name",
+		json_value_text_at(volume, "persistentVolumeClaim/claimName",
+			json_value_text_at(volume,
+				"ephemeral/persistentVolumeClaim/claimName",
+				"")));
+
+	return json_value_true(json_value_at(volume,
+		       "dataVolume/hotpluggable")) ||
+			json_value_true(json_value_at(volume,
+				"persistentVolumeClaim/hotpluggable"))
+		? ""
+		: claim;
+}
+
 static void write_volumes(struct derivation *d, struct json *j)
 {
 	const struct json_value *volumes = json_value_get(d->vmi, "volumes");
@@ -176,9 +144,7 @@ static void write_volumes(struct derivation *d, struct json *j)
 	json_array(j, "volumes");
 	for (const struct json_value *v = json_value_first(volumes); v != NULL;
 		v = json_value_next(v)) {
-		const char *claim = json_value_text_at(v, "dataVolume/name",
-			json_value_text_at(v, "persistentVolumeClaim/claimName",
-				""));
+		const char *claim = claim_of(v);
 
 		if (*claim == '\0') {
 			continue;
@@ -304,6 +270,9 @@ static int find_parts(struct derivation *d, struct error *err)
 static void write_derivation(struct buffer *out, const struct derivation *d)
 {
 	const struct launcher_settings *settings = d->settings;
+	struct launcher_support_amounts beside =
+		launcher_beside_amounts(&d->beside,
+			launcher_needs_guaranteed(&d->reading.needs), settings);
 	struct json j = json_into(out);
 
 	json_object(&j, NULL);
@@ -317,9 +286,9 @@ static void write_derivation(struct buffer *out, const struct derivation *d)
 	json_integer(&j, "overheadBytes",
 		launcher_amounts_overhead(&d->reading.needs, settings));
 	json_number(&j, "cpuRequestedCores",
-		(double)(d->amounts.micro + d->amounts.log_micro) / 1e6);
+		(double)(d->amounts.micro + beside.micro) / 1e6);
 	json_integer(&j, "memoryRequestedBytes",
-		d->amounts.bytes + d->amounts.log_bytes);
+		d->amounts.bytes + beside.bytes);
 	json_array(&j, "notes");
 	for (size_t i = 0; i < d->note_count; i++) {
 		json_string(&j, NULL, d->notes[i]);
@@ -339,6 +308,11 @@ static int derive(struct pod **out, struct buffer *derivation,
 	if (*d->reading.model == '\0') {
 		d->reading.model = "host-model"; /* virt-api's default */
 	}
+	launcher_beside_read(&d->beside, d->meta, d->vmi, d->settings);
+	d->reading.needs.binding_bytes = d->beside.binding_bytes;
+	d->reading.needs.completes_parity =
+		json_value_get(json_value_get(d->meta, "annotations"),
+			LAUNCHER_PARITY) != NULL;
 	d->amounts = launcher_amounts_of(&d->reading.needs, d->settings);
 	if (json_value_get(d->vmi, "priorityClassName") != NULL) {
 		derivation_note(d,

@@ -117,6 +117,14 @@ static void take_memory_back(struct launcher_needs *needs,
 	needs->limit_bytes -= needs->limit_bytes > added ? added : 0;
 }
 
+static void read_devices(struct launcher_template *out,
+	const struct derivation *d)
+{
+	out->kvm = !d->settings->emulates;
+	out->vhost_net = d->reading.has_virtio_net && !d->settings->emulates;
+	out->iommufd = d->settings->has_iommufd;
+}
+
 /* A VM that runs has amounts, whatever its VMI says. */
 static void read_amounts(struct launcher_template *out, struct derivation *d)
 {
@@ -127,6 +135,9 @@ static void read_amounts(struct launcher_template *out, struct derivation *d)
 	if (!are_known) {
 		return;
 	}
+	read_devices(out, d);
+	launcher_beside_read(&d->beside, NULL, d->vmi, d->settings);
+	needs->binding_bytes = d->beside.binding_bytes;
 	needs->completes_parity =
 		json_value_true(json_value_get(d->meta, "completesParity"));
 	out->asked = launcher_amounts_of(needs, d->settings);

@@ -24,6 +24,8 @@ struct launcher_template {
 	char *why_not;	    /* owned: the reason for that */
 	bool is_host_model; /* spec.domain.cpu.model is host-model */
 	const char *pages;  /* "hugepages-2Mi"; static; NULL: none */
+	/* Each as a request, 0 or 1. The others stay those of a running pod. */
+	int64_t kvm, vhost_net, iommufd;
 	/* The requests for the VM as it is now, and as its guest was before
 	 * CPUs or memory were hotplugged; zeroed: they are not known. */
 	struct launcher_amounts asked, before;

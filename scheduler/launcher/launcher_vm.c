@@ -32,9 +32,11 @@ static void pack(struct packing *p, const struct json_value *from,
 static void pack_devices(struct packing *p, const struct json_value *devices)
 {
 	static const char *const keys[] = { "autoattachGraphicsDevice",
-		"autoattachSerialConsole", "logSerialConsole", "tpm" };
+		"autoattachPodInterface", "tpm" };
 	static const char *const lists[] = { "gpus", "hostDevices",
 		"interfaces" };
+	static const char *const members[] = { "model", "binding",
+		"passtBinding" };
 
 	json_object(&p->j, "devices");
 	pack(p, devices, keys, count_of(keys));
@@ -45,6 +47,7 @@ static void pack_devices(struct packing *p, const struct json_value *devices)
 		json_array(&p->j, lists[i]);
 		for (; v != NULL; v = json_value_next(v)) {
 			json_object(&p->j, NULL);
+			pack(p, v, members, count_of(members));
 			if (json_value_get(v, "sriov") != NULL) {
 				json_object(&p->j, "sriov");
 				json_object_end(&p->j);
@@ -122,8 +125,6 @@ static void pack_meta(struct packing *p, const struct json_value *meta,
 {
 	static const char *const namespace[] = { "namespace" };
 	static const char *const labels[] = { "labels" };
-	static const char parity[] =
-		"alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity";
 	const struct json_value *affinity = json_value_get(spec, "affinity");
 
 	json_object(&p->j, "metadata");
@@ -135,8 +136,8 @@ static void pack_meta(struct packing *p, const struct json_value *meta,
 		pack(p, meta, labels, 1);
 	}
 	json_bool(&p->j, "completesParity",
-		json_value_get(json_value_get(meta, "annotations"), parity) !=
-			NULL);
+		json_value_get(json_value_get(meta, "annotations"),
+			LAUNCHER_PARITY) != NULL);
 	json_object_end(&p->j);
 }
 

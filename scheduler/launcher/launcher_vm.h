@@ -12,6 +12,9 @@
 
 #include <stdint.h>
 
+/* The annotation of a VMI whose dedicated CPUs are to be an even number. */
+#define LAUNCHER_PARITY "alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity"
+
 /* Longer parts are not kept: the next pod of such a VM is not known. */
 enum { LAUNCHER_VM_MAX = 64 << 10 };
 

@@ -5,11 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A requested memory that differs by less is that of the same VM under another
- * version of KubeVirt: it counts QEMU's overhead by itself, and network
- * bindings add what no VMI tells. */
-#define LESS_BYTES ((double)(INT64_C(64) << 20))
-#define MORE_BYTES ((double)(INT64_C(512) << 20))
+/* A requested memory that is less by this is that of the same VM: the tags of
+ * KubeVirt count 30 MiB for QEMU, and launcher_amounts.h 50. */
+#define LESS_BYTES ((double)(INT64_C(20) << 20))
+#define ROUNDED_BYTES 1000.0
 
 static const char model_prefix[] = "host-model-cpu.node.kubevirt.io/";
 static const char required_prefix[] =
@@ -75,12 +74,25 @@ static bool keep_first_host(struct next_pod *next, const struct pod *running)
 	return has_any;
 }
 
-/* False: the node names no model. */
-static bool add_host(struct next_pod *next, const struct labels *source)
+static bool names_model(const struct next_pod *next,
+	const struct labels *source)
+{
+	const struct label *label;
+	size_t at = 0;
+
+	while ((label = next_label(source, &at)) != NULL) {
+		if (after(text_of(&next->pod, label->key), model_prefix) !=
+			NULL) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void add_host(struct next_pod *next, const struct labels *source)
 {
 	const struct pod *pod = &next->pod;
 	const struct label *label;
-	bool has_model = false;
 	size_t at = 0;
 
 	while ((label = next_label(source, &at)) != NULL) {
@@ -91,12 +103,10 @@ static bool add_host(struct next_pod *next, const struct labels *source)
 
 		if (model != NULL) {
 			put(next, migration_prefix, model, value);
-			has_model = true;
 		} else if (feature != NULL) {
 			put(next, feature_prefix, feature, value);
 		}
 	}
-	return has_model;
 }
 
 static const char *vendor_of(const struct pod *pod, const struct labels *labels)
@@ -123,26 +133,21 @@ static void add_vendor(struct next_pod *next, const struct labels *source)
 	}
 }
 
-/* createTargetPod() of KubeVirt. Where a node names no model, it creates a pod
- * that requires none. */
-static bool add_source(struct next_pod *next, const struct next_pod_question *q,
-	struct buffer *why)
+/* createTargetPod() of KubeVirt. Where a node names no model, it overlooks its
+ * own error, and creates a pod that requires neither model nor features. */
+static void add_source(struct next_pod *next, const struct next_pod_question *q)
 {
 	if (next->parts->is_host_model && !keep_first_host(next, q->running) &&
-		!add_host(next, q->source)) {
-		buffer_text(why,
-			"its node has no label that names the host's CPU model "
-			"(host-model-cpu.node.kubevirt.io)");
-		return false;
+		names_model(next, q->source)) {
+		add_host(next, q->source);
 	}
 	if (launcher_settings_is_from(q->settings, 1, 8)) {
 		add_vendor(next, q->source);
 	}
-	return true;
 }
 
-static bool set_selector(struct next_pod *next,
-	const struct next_pod_question *q, struct buffer *why)
+static void set_selector(struct next_pod *next,
+	const struct next_pod_question *q)
 {
 	size_t room = q->source == NULL
 		? 0
@@ -150,11 +155,10 @@ static bool set_selector(struct next_pod *next,
 
 	next->selector = labels_copy(&next->parts->pod->node_selector,
 		q->running->interner, room);
-	if (q->source != NULL && !add_source(next, q, why)) {
-		return false;
+	if (q->source != NULL) {
+		add_source(next, q);
 	}
 	next->pod.node_selector = next->selector;
-	return true;
 }
 
 /* ---- amounts ---- */
@@ -185,28 +189,72 @@ static int64_t milli_of(int64_t micro)
 	return (micro + 999) / 1000;
 }
 
-static void change_pages(struct next_pod *next)
+/* The place of the resource in the list, which is sorted by name, or the place
+ * where it belongs. */
+static size_t place_of(const struct next_pod *next, const char *name)
 {
-	struct resources *requests = &next->pod.requests;
-	const struct launcher_template *parts = next->parts;
-	int64_t change = parts->asked.page_bytes - parts->before.page_bytes;
+	size_t i = 0;
 
-	if (parts->pages == NULL || change == 0 ||
-		requests->scalar_count == 0) {
+	while (i < next->pod.requests.scalar_count &&
+		strcmp(text_of(&next->pod, next->scalars[i].resource), name) <
+			0) {
+		i++;
+	}
+	return i;
+}
+
+static void set_scalar(struct next_pod *next, const char *name, int64_t value)
+{
+	struct interner *interner = next->pod.interner;
+	struct resources *requests = &next->pod.requests;
+	size_t at = place_of(next, name);
+	struct amount *amount = &next->scalars[at];
+	size_t rest = requests->scalar_count - at;
+	bool is_there = rest > 0 &&
+		strcmp(text_of(&next->pod, amount->resource), name) == 0;
+
+	if (is_there && value > 0) {
+		amount->value = value;
+	} else if (is_there) {
+		interner_drop(interner, amount->resource);
+		(void)memmove(amount, amount + 1, (rest - 1) * sizeof(*amount));
+		requests->scalar_count--;
+	} else if (value > 0) {
+		(void)memmove(amount + 1, amount, rest * sizeof(*amount));
+		*amount = (struct amount){
+			.resource = interner_hold(interner, name),
+			.value = value,
+		};
+		requests->scalar_count++;
+	}
+}
+
+/* Huge pages, and the devices that depend on the KubeVirt CR. Every launcher
+ * pod of KubeVirt requests ephemeral storage. */
+static void set_scalars(struct next_pod *next)
+{
+	enum { ADDED_MAX = 4 };
+	const struct launcher_template *parts = next->parts;
+	struct resources *requests = &next->pod.requests;
+
+	if (requests->ephemeral_bytes < LAUNCHER_EPHEMERAL_BYTES) {
 		return;
 	}
-	next->scalars = xmemdup(requests->scalars,
-		requests->scalar_count * sizeof(*requests->scalars));
-	requests->scalars = next->scalars;
+	next->scalars = xcalloc(requests->scalar_count + ADDED_MAX,
+		sizeof(*next->scalars));
 	for (size_t i = 0; i < requests->scalar_count; i++) {
-		struct amount *amount = &next->scalars[i];
-
-		if (strcmp(text_of(&next->pod, amount->resource),
-			    parts->pages) == 0 &&
-			amount->value == parts->before.page_bytes) {
-			amount->value += change;
-		}
+		next->scalars[i] = requests->scalars[i];
+		interner_hold_id(next->pod.interner,
+			next->scalars[i].resource);
 	}
+	requests->scalars = next->scalars;
+	set_scalar(next, LAUNCHER_KVM, parts->kvm);
+	set_scalar(next, LAUNCHER_VHOST_NET, parts->vhost_net);
+	set_scalar(next, LAUNCHER_IOMMUFD, parts->iommufd);
+	if (parts->pages != NULL) {
+		set_scalar(next, parts->pages, parts->asked.page_bytes);
+	}
+	next->pod.requests_kvm = parts->kvm > 0;
 }
 
 static void set_amounts(struct next_pod *next,
@@ -225,12 +273,13 @@ static void set_amounts(struct next_pod *next,
 	milli = change_of(has->cpu_milli, milli_of(before->micro),
 		milli_of(asked->micro), 1, 1);
 	bytes = change_of(has->memory_bytes, before->bytes, asked->bytes,
-		LESS_BYTES * settings->overhead_ratio, MORE_BYTES);
+		LESS_BYTES * settings->overhead_ratio + ROUNDED_BYTES,
+		ROUNDED_BYTES);
 	requests->cpu_milli += milli;
 	requests->nonzero_milli += milli;
 	requests->memory_bytes += bytes;
 	requests->nonzero_bytes += bytes;
-	change_pages(next);
+	set_scalars(next);
 }
 
 /* ---- claims ---- */
@@ -312,10 +361,7 @@ bool next_pod_derive(struct next_pod *out, struct launcher_templates *templates,
 		return false;
 	}
 	set_constraints(out, question->running);
-	if (!set_selector(out, question, why)) {
-		next_pod_fini(out);
-		return false;
-	}
+	set_selector(out, question);
 	set_amounts(out, question->settings);
 	if (question->vm->hotplugged != NULL) {
 		add_claims(out, question->vm->hotplugged);
@@ -331,6 +377,11 @@ void next_pod_fini(struct next_pod *next)
 	launcher_template_drop(next->parts, interner);
 	free(next->claims);
 	free(next->claim_names);
+	for (size_t i = 0; next->scalars != NULL &&
+		i < next->pod.requests.scalar_count;
+		i++) {
+		interner_drop(interner, next->scalars[i].resource);
+	}
 	free(next->scalars);
 	*next = (struct next_pod){ 0 };
 }

@@ -52,7 +52,8 @@ struct next_pod {
 	struct labels selector;		 /* owned, its ids held */
 	struct pod_claim *claims;	 /* owned, NULL: those of the running */
 	char *claim_names;		 /* owned; of hotplugged claims */
-	struct amount *scalars;		 /* owned, NULL: those of the running */
+	/* Owned, their ids held; NULL: those of the running. */
+	struct amount *scalars;
 };
 
 /* False: the pod cannot be known, or KubeVirt would create none that can be

@@ -183,6 +183,18 @@ static void later_migrations_keep_the_model_of_the_first_host(void **state)
 }
 
 /* KubeVirt takes the key of the feature for one of the first host. */
+static void a_host_without_a_model_requires_no_features(void **state)
+{
+	(void)state;
+	expect_selector(
+		&(const struct given){ .spec = usual_vmi,
+			.pod = "'nodeSelector':{}",
+			.node = "{'host-model-required-features.node.kubevirt"
+				".io/gfni':'true',"
+				"'cpu-vendor.node.kubevirt.io/AMD':'true'}" },
+		"cpu-vendor.node.kubevirt.io/AMD=true ");
+}
+
 static void a_required_feature_keeps_the_model_away(void **state)
 {
 	(void)state;
@@ -392,10 +404,68 @@ static void expect_amounts(const struct given *given, int64_t milli,
 static void amounts_are_copied_from_the_running_pod(void **state)
 {
 	(void)state;
-	expect_amounts(&(const struct given){ .spec = usual_vmi,
-			       .pod = COMPUTE("400m", "4500Mi"),
-			       .node = new_host },
-		410, (INT64_C(4500) << 20) + GIB);
+	expect_amounts(
+		&(const struct given){ .spec = usual_vmi,
+			.pod = COMPUTE("400m", "4390Mi"),
+			.node = new_host },
+		410, (INT64_C(4390) << 20) + GIB);
+}
+
+static int64_t scalar_of(const struct pod *pod, const char *name)
+{
+	const struct resources *r = &pod->requests;
+
+	for (size_t i = 0; i < r->scalar_count; i++) {
+		if (strcmp(interner_text(interner, r->scalars[i].resource),
+			    name) == 0) {
+			return r->scalars[i].value;
+		}
+	}
+	return 0;
+}
+
+static void devices_follow_the_cr(void **state)
+{
+	struct derived d = derive(&(const struct given){ .spec = usual_vmi,
+		.pod = "'containers':[{'name':'compute','resources':{"
+		       "'requests':{'cpu':'400m','memory':'4390Mi',"
+		       "'ephemeral-storage':'50M','devices.kubevirt.io/kvm':"
+		       "'1','devices.kubevirt.io/tun':'1',"
+		       "'devices.kubevirt.io/vhost-net':'1'}}}]",
+		.node = new_host,
+		.cr = "{'spec':{'configuration':{'developerConfiguration':{"
+		      "'useEmulation':true,'featureGates':['IOMMUFD']}}}}" });
+
+	(void)state;
+	assert_true(d.is_known);
+	assert_false(d.next.pod.requests_kvm);
+	assert_int_equal(scalar_of(&d.next.pod, LAUNCHER_KVM), 0);
+	assert_int_equal(scalar_of(&d.next.pod, LAUNCHER_VHOST_NET), 0);
+	assert_int_equal(scalar_of(&d.next.pod, LAUNCHER_IOMMUFD), 1);
+	assert_int_equal(scalar_of(&d.next.pod, "devices.kubevirt.io/tun"), 1);
+	assert_int_equal(d.next.pod.requests.scalar_count, 2);
+	assert_int_equal(scalar_of(d.running, LAUNCHER_KVM), 1);
+	release(&d);
+}
+
+static void huge_pages_follow_the_guest(void **state)
+{
+	struct derived d = derive(&(const struct given){
+		.spec = "'domain':{'cpu':{'cores':4,'model':'host-model'},"
+			"'memory':{'guest':'6Gi','hugepages':{'pageSize':"
+			"'2Mi'}}}",
+		.status = "'memory':{'guestCurrent':'4Gi'}",
+		.pod = "'containers':[{'name':'compute','resources':{"
+		       "'requests':{'cpu':'400m','memory':'300Mi',"
+		       "'ephemeral-storage':'50M','hugepages-2Mi':'4Gi'}}}]",
+		.node = new_host });
+
+	(void)state;
+	assert_true(d.is_known);
+	assert_int_equal(scalar_of(&d.next.pod, "hugepages-2Mi"), 6 * GIB);
+	assert_int_equal(d.next.pod.requests.memory_bytes,
+		INT64_C(300) << 20);
+	release(&d);
 }
 
 static void hotplugged_cpus_and_memory_are_added(void **state)
@@ -475,17 +545,6 @@ static void hotplugged_claims_are_the_vms(void **state)
 
 /* ---- what cannot be known ---- */
 
-static void a_host_without_a_model_gives_no_pod(void **state)
-{
-	(void)state;
-	expect_unknown(
-		&(const struct given){ .spec = usual_vmi,
-			.pod = "'nodeSelector':{}",
-			.node = "{'cpu-vendor.node.kubevirt.io/AMD':'true'}" },
-		"its node has no label that names the host's CPU model "
-		"(host-model-cpu.node.kubevirt.io)");
-}
-
 static void a_version_that_cannot_be_read_gives_no_pod(void **state)
 {
 	(void)state;
@@ -529,6 +588,7 @@ int main(void)
 			a_first_migration_requires_the_model_of_the_host),
 		cmocka_unit_test(
 			later_migrations_keep_the_model_of_the_first_host),
+		cmocka_unit_test(a_host_without_a_model_requires_no_features),
 		cmocka_unit_test(a_required_feature_keeps_the_model_away),
 		cmocka_unit_test(a_named_model_needs_no_host),
 		cmocka_unit_test(kubevirt_1_7_does_not_require_the_vendor),
@@ -543,10 +603,11 @@ int main(void)
 		cmocka_unit_test(vms_that_ask_for_the_same_share_the_parts),
 		cmocka_unit_test(amounts_are_copied_from_the_running_pod),
 		cmocka_unit_test(hotplugged_cpus_and_memory_are_added),
+		cmocka_unit_test(devices_follow_the_cr),
+		cmocka_unit_test(huge_pages_follow_the_guest),
 		cmocka_unit_test(a_pod_that_has_what_is_asked_keeps_it),
 		cmocka_unit_test(another_overcommit_changes_the_amounts),
 		cmocka_unit_test(hotplugged_claims_are_the_vms),
-		cmocka_unit_test(a_host_without_a_model_gives_no_pod),
 		cmocka_unit_test(a_version_that_cannot_be_read_gives_no_pod),
 		cmocka_unit_test(constraints_that_are_too_long_give_no_pod),
 		cmocka_unit_test(a_vmi_without_memory_keeps_the_amounts),
