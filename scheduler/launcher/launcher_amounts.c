@@ -44,7 +44,8 @@ bool launcher_needs_guaranteed(const struct launcher_needs *needs)
 
 /* The API server lets a container without a request request its limit, which a
  * sidecar has only if the CR gives it one. */
-static int64_t requested(int64_t request, int64_t limit, int64_t default_request)
+static int64_t requested(int64_t request, int64_t limit,
+	int64_t default_request)
 {
 	if (request > 0) {
 		return request;
@@ -84,7 +85,8 @@ int64_t launcher_amounts_overhead(const struct launcher_needs *needs,
 	int64_t bytes = OVERHEAD_BYTES + OVERHEAD_VCPU_BYTES * needs->vcpus;
 
 	bytes += pages_of(needs->requested_bytes);
-	bytes += launcher_needs_guaranteed(needs) ? OVERHEAD_GUARANTEED_BYTES : 0;
+	bytes += launcher_needs_guaranteed(needs) ? OVERHEAD_GUARANTEED_BYTES
+						  : 0;
 	bytes -= needs->has_graphics ? 0 : VIDEO_BYTES;
 	bytes += needs->extra_bytes;
 	return multiplied(bytes, settings->overhead_ratio) +

@@ -66,8 +66,8 @@ static void read_bindings(struct launcher_beside *out,
 	}
 	for (const struct json_value *v = json_value_first(interfaces);
 		v != NULL; v = json_value_next(v)) {
-		has_passt |= json_value_is_object(
-			json_value_get(v, "passtBinding"));
+		has_passt |=
+			json_value_is_object(json_value_get(v, "passtBinding"));
 		if (*binding_of(v) != '\0' && !is_repeated(interfaces, v)) {
 			add_binding(out,
 				json_value_get(plugins, binding_of(v)));
@@ -99,8 +99,8 @@ static unsigned hooks_of(const struct json_value *meta)
 
 static bool is_shared(const struct json_value *spec, const char *volume)
 {
-	const struct json_value *v =
-		json_value_first(json_value_at(spec, "domain/devices/filesystems"));
+	const struct json_value *v = json_value_first(
+		json_value_at(spec, "domain/devices/filesystems"));
 
 	while (v != NULL &&
 		strcmp(json_value_text_at(v, "name", ""), volume) != 0) {
@@ -146,7 +146,8 @@ void launcher_beside_read(struct launcher_beside *out,
 	const struct json_value *meta, const struct json_value *spec,
 	const struct launcher_settings *settings)
 {
-	const struct json_value *devices = json_value_at(spec, "domain/devices");
+	const struct json_value *devices =
+		json_value_at(spec, "domain/devices");
 
 	*out = (struct launcher_beside){ 0 };
 	out->counts[LAUNCHER_SUPPORT_HOOK] = hooks_of(meta);

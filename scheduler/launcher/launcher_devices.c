@@ -78,8 +78,8 @@ void launcher_devices_write(struct derivation *d, struct json *j)
 	if (d->reading.has_virtio_net && !d->settings->emulates) {
 		json_string(j, LAUNCHER_VHOST_NET, "1");
 	}
-	if (json_value_true(json_value_at(d->vmi,
-		    "domain/devices/autoattachVSOCK"))) {
+	if (json_value_true(
+		    json_value_at(d->vmi, "domain/devices/autoattachVSOCK"))) {
 		json_string(j, "devices.kubevirt.io/vhost-vsock", "1");
 	}
 	if (d->settings->has_iommufd) {

@@ -12,10 +12,10 @@ struct launcher_reading {
 	struct launcher_needs needs;
 	const char *pages; /* "2Mi" or "1Gi", borrowed; NULL: ordinary memory */
 	int64_t ephemeral_bytes; /* requested beside KubeVirt's own; 0: none */
-	bool has_network;  /* needs /dev/net/tun */
-	bool has_virtio_net; /* needs vhost-net, if nothing is emulated */
-	const char *model; /* of the CPU; borrowed; "": none is named */
-	bool is_host_model; /* host-model, or none is named */
+	bool has_network;	 /* needs /dev/net/tun */
+	bool has_virtio_net;	 /* needs vhost-net, if nothing is emulated */
+	const char *model;	 /* of the CPU; borrowed; "": none is named */
+	bool is_host_model;	 /* host-model, or none is named */
 };
 
 /* spec: of a VirtualMachineInstance. -EINVAL: it has no memory, or amounts that

@@ -129,8 +129,8 @@ static const char *claim_of(const struct json_value *volume)
 				"ephemeral/persistentVolumeClaim/claimName",
 				"")));
 
-	return json_value_true(json_value_at(volume,
-		       "dataVolume/hotpluggable")) ||
+	return json_value_true(
+		       json_value_at(volume, "dataVolume/hotpluggable")) ||
 			json_value_true(json_value_at(volume,
 				"persistentVolumeClaim/hotpluggable"))
 		? ""

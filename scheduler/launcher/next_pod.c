@@ -244,8 +244,7 @@ static void set_scalars(struct next_pod *next)
 		sizeof(*next->scalars));
 	for (size_t i = 0; i < requests->scalar_count; i++) {
 		next->scalars[i] = requests->scalars[i];
-		interner_hold_id(next->pod.interner,
-			next->scalars[i].resource);
+		interner_hold_id(next->pod.interner, next->scalars[i].resource);
 	}
 	requests->scalars = next->scalars;
 	set_scalar(next, LAUNCHER_KVM, parts->kvm);
@@ -377,8 +376,8 @@ void next_pod_fini(struct next_pod *next)
 	launcher_template_drop(next->parts, interner);
 	free(next->claims);
 	free(next->claim_names);
-	for (size_t i = 0; next->scalars != NULL &&
-		i < next->pod.requests.scalar_count;
+	for (size_t i = 0;
+		next->scalars != NULL && i < next->pod.requests.scalar_count;
 		i++) {
 		interner_drop(interner, next->scalars[i].resource);
 	}

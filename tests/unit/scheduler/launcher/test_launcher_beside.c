@@ -48,9 +48,9 @@ static const char disks[] =
 
 static void a_container_disk_has_a_container_unless_it_is_an_image(void **state)
 {
-	struct launcher_settings closed =
-		settings_of("{'developerConfiguration':{"
-			    "'disabledFeatureGates':['ImageVolume']}}");
+	struct launcher_settings closed = settings_of(
+		"{'developerConfiguration':{"
+		"'disabledFeatureGates':['ImageVolume']}}");
 	struct launcher_settings usual = settings_of("{}");
 	struct launcher_beside beside = beside_of(disks, &closed);
 
@@ -66,9 +66,10 @@ static void the_console_is_logged_as_the_cr_and_the_vm_say(void **state)
 		"{'spec':{'domain':{'devices':{'logSerialConsole':true}}}}";
 	static const char unwanted[] =
 		"{'spec':{'domain':{'devices':{'logSerialConsole':false}}}}";
-	static const char absent[] = "{'spec':{'domain':{'devices':{"
-				     "'autoattachSerialConsole':false,"
-				     "'logSerialConsole':true}}}}";
+	static const char absent[] =
+		"{'spec':{'domain':{'devices':{"
+		"'autoattachSerialConsole':false,"
+		"'logSerialConsole':true}}}}";
 	struct launcher_settings quiet = settings_of(
 		"{'virtualMachineOptions':{'disableSerialConsoleLog':{}}}");
 	struct launcher_settings usual = settings_of("{}");

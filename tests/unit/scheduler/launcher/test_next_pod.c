@@ -404,10 +404,9 @@ static void expect_amounts(const struct given *given, int64_t milli,
 static void amounts_are_copied_from_the_running_pod(void **state)
 {
 	(void)state;
-	expect_amounts(
-		&(const struct given){ .spec = usual_vmi,
-			.pod = COMPUTE("400m", "4390Mi"),
-			.node = new_host },
+	expect_amounts(&(const struct given){ .spec = usual_vmi,
+			       .pod = COMPUTE("400m", "4390Mi"),
+			       .node = new_host },
 		410, (INT64_C(4390) << 20) + GIB);
 }
 
@@ -463,8 +462,7 @@ static void huge_pages_follow_the_guest(void **state)
 	(void)state;
 	assert_true(d.is_known);
 	assert_int_equal(scalar_of(&d.next.pod, "hugepages-2Mi"), 6 * GIB);
-	assert_int_equal(d.next.pod.requests.memory_bytes,
-		INT64_C(300) << 20);
+	assert_int_equal(d.next.pod.requests.memory_bytes, INT64_C(300) << 20);
 	release(&d);
 }
 
