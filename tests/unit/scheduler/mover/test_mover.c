@@ -254,6 +254,9 @@ static void failures_of_one_namespace_pause_no_other(void **state)
 	run(120, 6);
 	assert_int_equal(fake_kubevirt.ordered, 1);
 	mover_stats(scene.mover, &stats);
+	assert_explained(
+		"moves of VMs of 1 namespaces are paused after "
+		"failures in a row");
 	assert_false(stats.is_paused);
 	assert_int_equal(stats.paused_namespaces, 1);
 }
