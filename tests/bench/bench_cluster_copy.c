@@ -9,7 +9,7 @@
 #include "scheduler/rebalance/move_records.h"
 #include "tests/unit/scheduler/given.h"
 #define FAKE_OWN_VMIS
-#include "tests/unit/scheduler/mover/fake_kubevirt.h"
+#include "tests/unit/scheduler/mover/fake_counts.h"
 
 #include <malloc.h>
 #include <math.h>
@@ -96,27 +96,6 @@ const struct vmi *kubevirt_vmi(const struct kubevirt *kubevirt, const char *uid)
 	(void)kubevirt;
 	(void)uid;
 	return NULL; /* each VM gets words why it stays */
-}
-
-void kubevirt_put_launcher(struct kubevirt *kubevirt, const char *uid,
-	const struct json_value *object)
-{
-	(void)kubevirt;
-	(void)uid;
-	(void)object;
-}
-
-void kubevirt_launcher_gone(struct kubevirt *kubevirt, const char *uid)
-{
-	(void)kubevirt;
-	(void)uid;
-}
-
-void kubevirt_launcher_settings(const struct kubevirt *kubevirt,
-	struct launcher_settings *out)
-{
-	(void)kubevirt;
-	*out = launcher_settings_default;
 }
 
 static double cpu_us(void)

@@ -6,7 +6,7 @@
 #include "lib/clock.h"
 #include "tests/unit/scheduler/given.h"
 #define FAKE_OWN_VMIS
-#include "tests/unit/scheduler/mover/fake_kubevirt.h"
+#include "tests/unit/scheduler/mover/fake_counts.h"
 
 #include <math.h>
 
