@@ -268,15 +268,21 @@ static void place(struct answers *answers, const struct placement_spec *spec,
 		now + (now - where.now_us) * (ANSWERS_PLACE_PART - 1);
 }
 
-static void end_place(struct place_job *job)
+/* `job` is in no list. */
+static void free_place(struct place_job *job)
 {
-	LIST_REMOVE(job, link);
 	timer_close(take_ptr(job->timer));
 	json_value_free(take_ptr(job->value));
 	job->answers = NULL;
 	if (!job->asks_profile) {
 		free(job);
 	}
+}
+
+static void end_place(struct place_job *job)
+{
+	LIST_REMOVE(job, link);
+	free_place(job);
 }
 
 /* Answers, or waits until the placements are within their share of the loop. */
@@ -439,6 +445,7 @@ struct answers *answers_new(const struct answers_options *options)
 void answers_close(struct answers *answers)
 {
 	struct plan_job *job;
+	struct place_job *place;
 
 	if (answers == NULL) {
 		return;
@@ -450,8 +457,9 @@ void answers_close(struct answers *answers)
 		job->answers = NULL;
 		planner_cancel(answers->options.planner, job);
 	}
-	while (!LIST_EMPTY(&answers->places)) {
-		end_place(LIST_FIRST(&answers->places));
+	while ((place = LIST_FIRST(&answers->places)) != NULL) {
+		LIST_REMOVE(place, link);
+		free_place(place);
 	}
 	outlooks_close(&answers->outlooks);
 	free(answers);

@@ -168,12 +168,28 @@ static void fill(enum scene scene)
 	}
 }
 
-int main(void)
+static void measure_scene(enum scene scene, const char *name)
 {
 	struct move_records records = { 0 };
 	struct conflicts conflicts = { 0 };
 	struct round round = { .price = RULE_PRICE, .copy_pace = NAN };
 
+	now = (int64_t)clock_monotonic_us();
+	cache_init(&cache);
+	fill(scene);
+	round.sources = (struct fleet_sources){ .cache = &cache,
+		.kubevirt = &fake_kubevirt,
+		.records = &records,
+		.conflicts = &conflicts,
+		.scheduler_name = "",
+		.now_us = now };
+	measure(name, &round);
+	round_fini(&round);
+	cache_fini(&cache);
+}
+
+int main(void)
+{
 	static const char *const names[SCENES] = { "a tenth hot",
 		"a tenth hot with equal VMs", "all at 75 %", "most hot",
 		"all full" };
@@ -181,18 +197,7 @@ int main(void)
 	fake_reset();
 	make_vmis();
 	for (int scene = 0; scene < SCENES; scene++) {
-		now = (int64_t)clock_monotonic_us();
-		cache_init(&cache);
-		fill((enum scene)scene);
-		round.sources = (struct fleet_sources){ .cache = &cache,
-			.kubevirt = &fake_kubevirt,
-			.records = &records,
-			.conflicts = &conflicts,
-			.scheduler_name = "",
-			.now_us = now };
-		measure(names[scene], &round);
-		cache_fini(&cache);
+		measure_scene((enum scene)scene, names[scene]);
 	}
-	round_fini(&round);
 	return 0;
 }
