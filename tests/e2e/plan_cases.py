@@ -6,8 +6,8 @@ from parity_cases import Case, refused
 from parity_words import HOST, KVM, ZONE
 
 # Beside scarce memory: those of later filters more often.
-THEMES = ("ports", "taints", "nodes", "between", "between", "between",
-          "spread", "spread", "spread", "storage", "storage", "disks",
+THEMES = ("ports", "taints", "taints", "nodes", "nodes", "between", "between",
+          "between", "spread", "spread", "spread", "storage", "storage", "disks",
           "nominated")
 URGENT, LOW = 100, 0
 VM_SHARE = 0.85
@@ -81,7 +81,7 @@ class PlanCase(Case):
             made["status"] = {"phase": "Running"}
         if self.has("taints") and d.maybe(0.6):
             made["spec"]["tolerations"] = self.tolerations()
-        if self.has("nodes") and d.maybe(0.3):
+        if self.has("nodes") and d.maybe(0.5):
             made["spec"]["nodeSelector"] = {"disk": d.pick("ssd", "hdd")}
         if self.has("spread") and d.maybe(0.6):
             made["spec"]["topologySpreadConstraints"] = self.spread()

@@ -22,10 +22,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from harness import BIN  # noqa: E402
 
-SEED, CASES = 1, 240
+SEED, CASES = 1, 480
 WORKERS = os.cpu_count() or 1
 # At least, so that the run means something.
-PLANS, STEPS, REFUSALS = 80, 150, 3
+PLANS, STEPS, REFUSALS = 160, 300, 3
 # Each refuses other nodes than the plans': a planner that ignored one of them
 # would be seen.
 PLUGINS = ("TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit",
