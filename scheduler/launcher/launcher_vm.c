@@ -29,14 +29,26 @@ static void pack(struct packing *p, const struct json_value *from,
 }
 
 /* The names of devices do not matter here, but their number does. */
+static void pack_device(struct packing *p, const struct json_value *device)
+{
+	static const char *const members[] = { "model", "binding",
+		"passtBinding" };
+
+	json_object(&p->j, NULL);
+	pack(p, device, members, count_of(members));
+	if (json_value_get(device, "sriov") != NULL) {
+		json_object(&p->j, "sriov");
+		json_object_end(&p->j);
+	}
+	json_object_end(&p->j);
+}
+
 static void pack_devices(struct packing *p, const struct json_value *devices)
 {
 	static const char *const keys[] = { "autoattachGraphicsDevice",
 		"autoattachPodInterface", "tpm" };
 	static const char *const lists[] = { "gpus", "hostDevices",
 		"interfaces" };
-	static const char *const members[] = { "model", "binding",
-		"passtBinding" };
 
 	json_object(&p->j, "devices");
 	pack(p, devices, keys, count_of(keys));
@@ -46,13 +58,7 @@ static void pack_devices(struct packing *p, const struct json_value *devices)
 
 		json_array(&p->j, lists[i]);
 		for (; v != NULL; v = json_value_next(v)) {
-			json_object(&p->j, NULL);
-			pack(p, v, members, count_of(members));
-			if (json_value_get(v, "sriov") != NULL) {
-				json_object(&p->j, "sriov");
-				json_object_end(&p->j);
-			}
-			json_object_end(&p->j);
+			pack_device(p, v);
 		}
 		json_array_end(&p->j);
 	}

@@ -71,7 +71,8 @@ uint8_t features_of_pod(const struct json_value *spec)
 	return set;
 }
 
-uint8_t features_of_node(const struct json_value *object)
+/* 0: one that no pod here requires. */
+static uint8_t feature_named(const char *name)
 {
 	static const struct {
 		const char *name;
@@ -83,19 +84,24 @@ uint8_t features_of_node(const struct json_value *object)
 			FEATURE_HOST_NETWORK_USER_NAMESPACES },
 		{ "VolumeBindMountOptions", FEATURE_BIND_MOUNT_OPTIONS },
 	};
+
+	for (size_t i = 0; i < count_of(names) && name != NULL; i++) {
+		if (strcmp(name, names[i].name) == 0) {
+			return names[i].feature;
+		}
+	}
+	return 0;
+}
+
+uint8_t features_of_node(const struct json_value *object)
+{
 	const struct json_value *list =
 		json_value_at(object, "status/declaredFeatures");
 	uint8_t set = 0;
 
 	for (const struct json_value *v = json_value_first(list); v != NULL;
 		v = json_value_next(v)) {
-		const char *name = json_value_text(v);
-
-		for (size_t i = 0; i < count_of(names) && name != NULL; i++) {
-			if (strcmp(name, names[i].name) == 0) {
-				set |= names[i].feature;
-			}
-		}
+		set |= feature_named(json_value_text(v));
 	}
 	return set;
 }

@@ -228,7 +228,7 @@ static void add_pods(struct plan_world *world, struct pod *pod,
 	struct plan_world_pods *pods = xcalloc(1, sizeof(*pods));
 
 	world->pods = xgrow(world->pods, world->pods_count,
-		&world->pods_capacity, sizeof(*world->pods));
+		&world->pods_capacity, sizeof(struct plan_world_pods *));
 	world->pods[world->pods_count++] = pods;
 	if (why->len == 0) {
 		if (kubevirt_next_pod(kubevirt, &pods->migrated, pod,

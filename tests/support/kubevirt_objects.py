@@ -3,7 +3,8 @@ everything. kubevirt.py has KubeVirt itself."""
 from harness import eventually
 from kube_api import Refused
 
-KINDS = {"virtualmachineinstances": "VirtualMachineInstance",
+KINDS = {"kubevirts": "KubeVirt",
+         "virtualmachineinstances": "VirtualMachineInstance",
          "virtualmachineinstancemigrations":
              "VirtualMachineInstanceMigration"}
 GROUP = "/apis/kubevirt.io/v1"

@@ -10,13 +10,18 @@ struct row {
 	bool is_valid;
 };
 
+static void expect_row(const struct row *row, bool is_valid)
+{
+	if (is_valid != row->is_valid) {
+		fail_msg("'%s'", row->text);
+	}
+}
+
 static void expect(const struct row *rows, size_t count,
 	bool (*is_valid)(const char *text))
 {
 	for (size_t i = 0; i < count; i++) {
-		if (is_valid(rows[i].text) != rows[i].is_valid) {
-			fail_msg("'%s'", rows[i].text);
-		}
+		expect_row(&rows[i], is_valid(rows[i].text));
 	}
 }
 

@@ -3,6 +3,7 @@
 #include "lib/buffer.h"
 #include "lib/memory.h"
 #include "tests/support/cm.h"
+#include "tests/support/given_json.h"
 
 #include <string.h>
 
@@ -10,12 +11,9 @@
 static void expect_reach(const char *quotes, const char *expected)
 {
 	scoped_buffer struct buffer names = BUFFER_MAX(1024);
-	scoped_free char *json = xstrdup(quotes);
+	scoped_free char *json = given_quotes(quotes);
 	struct question_reach reach;
 
-	for (char *at = json; *at != '\0'; at++) {
-		*at = *at == '\'' ? '"' : *at;
-	}
 	question_reach_read(&reach, json, strlen(json), "shop");
 	buffer_text(&names, "");
 	for (size_t i = 0; i < question_reach_reviews(&reach); i++) {

@@ -26,19 +26,23 @@ struct row {
 	const char *spec, *why; /* why "": it is admitted */
 };
 
+static void expect_row(const struct row *row)
+{
+	struct error err = { 0 };
+	scoped_free char *why = *row->why == '\0'
+		? xstrdup("")
+		: xasprintf("spec.object.spec.%s", row->why);
+	int r = check(row->spec, &err);
+
+	if (r != (*why == '\0' ? 0 : -EINVAL) || strcmp(why, err.text) != 0) {
+		fail_msg("%s: %d '%s'", row->spec, r, err.text);
+	}
+}
+
 static void expect(const struct row *rows, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		struct error err = { 0 };
-		scoped_free char *why = *rows[i].why == '\0'
-			? xstrdup("")
-			: xasprintf("spec.object.spec.%s", rows[i].why);
-		int r = check(rows[i].spec, &err);
-
-		if (r != (*why == '\0' ? 0 : -EINVAL) ||
-			strcmp(why, err.text) != 0) {
-			fail_msg("%s: %d '%s'", rows[i].spec, r, err.text);
-		}
+		expect_row(&rows[i]);
 	}
 }
 
