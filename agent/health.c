@@ -62,22 +62,34 @@ static void drop(struct client *client)
 	uv_close((uv_handle_t *)&client->poll, on_client_closed);
 }
 
-static bool asks_for(const struct client *client, const char *path)
+static bool asks_for(const char *text, size_t len, const char *path)
 {
-	size_t len = strlen(path);
+	size_t path_len = strlen(path);
 
-	return client->len > len + 4 &&
-		memcmp(client->request, "GET ", 4) == 0 &&
-		memcmp(client->request + 4, path, len) == 0 &&
-		strchr(" ?", client->request[4 + len]) != NULL;
+	return len > path_len + 4 && memcmp(text, "GET ", 4) == 0 &&
+		memcmp(text + 4, path, path_len) == 0 &&
+		(text[4 + path_len] == ' ' || text[4 + path_len] == '?');
 }
 
-static const char *status_of(const struct client *client, struct buffer *body)
+enum health_request health_read(const char *text, size_t len)
 {
-	const struct health *health = client->health;
+	static const char *const paths[] = { "/healthz", "/livez", "/readyz" };
 
-	if (!asks_for(client, "/healthz") && !asks_for(client, "/livez") &&
-		!asks_for(client, "/readyz")) {
+	if (memmem(text, len, "\r\n\r\n", 4) == NULL) {
+		return HEALTH_REQUEST_INCOMPLETE;
+	}
+	for (size_t i = 0; i < count_of(paths); i++) {
+		if (asks_for(text, len, paths[i])) {
+			return HEALTH_REQUEST_PROBE;
+		}
+	}
+	return HEALTH_REQUEST_UNKNOWN;
+}
+
+static const char *status_of(const struct health *health,
+	enum health_request request, struct buffer *body)
+{
+	if (request == HEALTH_REQUEST_UNKNOWN) {
 		buffer_text(body,
 			"no such path; known paths: /healthz, "
 			"/livez, /readyz");
@@ -89,11 +101,11 @@ static const char *status_of(const struct client *client, struct buffer *body)
 }
 
 /* The answer fits the socket's buffer; the client may be gone. */
-static void answer(const struct client *client)
+static void answer(const struct client *client, enum health_request request)
 {
 	scoped_buffer struct buffer body = BUFFER_MAX(SENTENCE_MAX);
 	scoped_buffer struct buffer text = BUFFER_MAX(ANSWER_MAX);
-	const char *status = status_of(client, &body);
+	const char *status = status_of(client->health, request, &body);
 
 	buffer_char(&body, '\n');
 	buffer_printf(&text,
@@ -109,6 +121,7 @@ static void on_request(uv_poll_t *poll, int status, int events)
 	struct client *client = poll->data;
 	ssize_t got = recv(client->fd, client->request + client->len,
 		sizeof(client->request) - client->len, MSG_DONTWAIT);
+	enum health_request request;
 
 	(void)status;
 	(void)events;
@@ -117,9 +130,9 @@ static void on_request(uv_poll_t *poll, int status, int events)
 	}
 	if (got > 0) {
 		client->len += (size_t)got;
-		if (memmem(client->request, client->len, "\r\n\r\n", 4) !=
-			NULL) {
-			answer(client);
+		request = health_read(client->request, client->len);
+		if (request != HEALTH_REQUEST_INCOMPLETE) {
+			answer(client, request);
 		} else if (client->len < sizeof(client->request)) {
 			return;
 		}

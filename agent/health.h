@@ -18,6 +18,15 @@ enum { HEALTH_CLIENTS = 16, HEALTH_REQUEST_MAX = 4096 };
 
 struct health;
 
+enum health_request {
+	HEALTH_REQUEST_INCOMPLETE, /* without the empty line that ends it */
+	HEALTH_REQUEST_PROBE,
+	HEALTH_REQUEST_UNKNOWN, /* for another path, or with another method */
+};
+
+/* What a client asks for. The text is not terminated. Pure. */
+enum health_request health_read(const char *text, size_t len);
+
 /* address: "HOST:PORT", numeric; ":PORT" is all addresses of both families;
  * port 0 picks one. describe: 200 if it returns true, else 503. -EINVAL: not an
  * address; else what bind(2) says. */
