@@ -59,13 +59,22 @@ def add_addresses(addresses):
                 socket.if_nametoindex("lo")))
 
 
+def mount(source, target, kind, flags):
+    """In this namespace of mounts alone."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.mount(source, target, kind, flags, None) != 0:
+        raise OSError(ctypes.get_errno(), f"cannot mount over {target}")
+
+
 def name_addresses(addresses, folder):
-    """A name for them, in this namespace of mounts alone."""
     hosts = folder / "hosts"
     hosts.write_text("".join(f"{one} localhost\n" for one in addresses))
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.mount(bytes(hosts), b"/etc/hosts", None, MS_BIND, None) != 0:
-        raise OSError(ctypes.get_errno(), "cannot mount over /etc/hosts")
+    mount(bytes(hosts), b"/etc/hosts", None, MS_BIND)
+
+
+def own_spool():
+    """The folder of the node in which the agent keeps reports."""
+    mount(b"tmpfs", b"/var/spool", b"tmpfs", 0)
 
 
 def arguments(program, keys):
@@ -135,6 +144,7 @@ def main(family):
     folder = Folder()
     try:
         name_addresses(ADDRESSES[family], folder.path)
+        own_spool()
         world = World(folder)
         for address in ADDRESSES[family]:
             world.check_probes(address)

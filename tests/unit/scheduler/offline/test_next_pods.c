@@ -189,11 +189,16 @@ static void a_hotplugged_claim_keeps_the_vm_in_its_zone(void **state)
 	expect_target(input, "n2");
 }
 
+#define TWO_NODES(more)                                                        \
+	STATE(NODE("a", "") "," NODE("b", ""), POD("a", "", ""),               \
+		VMI("a", HOST_MODEL, ""), more)
+
 static void a_vm_whose_next_pod_is_not_known_stays(void **state)
 {
 	(void)state;
-	expect_target(STATE(NODE("a", "") "," NODE("b", ""), POD("a", "", ""),
-			      VMI("a", HOST_MODEL, ""), ""),
+	expect_target(TWO_NODES(""), "b");
+	expect_target(TWO_NODES(",'kubevirts':[{'status':{"
+				"'observedKubeVirtVersion':'devel'}}]"),
 		"");
 }
 
