@@ -137,6 +137,9 @@ static void read_amounts(struct launcher_template *out, struct derivation *d)
 	}
 	read_devices(out, d);
 	launcher_beside_read(&d->beside, NULL, d->vmi, d->settings);
+	out->disks = d->beside.counts[LAUNCHER_SUPPORT_DISK];
+	out->disk = launcher_support_of(LAUNCHER_SUPPORT_DISK,
+		launcher_needs_guaranteed(needs), d->settings);
 	needs->binding_bytes = d->beside.binding_bytes;
 	needs->completes_parity =
 		json_value_true(json_value_get(d->meta, "completesParity"));

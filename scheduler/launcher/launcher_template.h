@@ -26,6 +26,10 @@ struct launcher_template {
 	const char *pages;  /* "hugepages-2Mi"; static; NULL: none */
 	/* Each as a request, 0 or 1. The others stay those of a running pod. */
 	int64_t kvm, vhost_net, iommufd;
+	/* Its containers that serve container disks, and the requests of each
+	 * of them. */
+	unsigned disks;
+	struct launcher_support_amounts disk;
 	/* The requests for the VM as it is now, and as its guest was before
 	 * CPUs or memory were hotplugged; zeroed: they are not known. */
 	struct launcher_amounts asked, before;

@@ -28,6 +28,13 @@ static void pack(struct packing *p, const struct json_value *from,
 	}
 }
 
+/* It is there, and what it says does not matter here. */
+static void pack_presence(struct packing *p, const char *key)
+{
+	json_object(&p->j, key);
+	json_object_end(&p->j);
+}
+
 /* The names of devices do not matter here, but their number does. */
 static void pack_device(struct packing *p, const struct json_value *device)
 {
@@ -37,8 +44,7 @@ static void pack_device(struct packing *p, const struct json_value *device)
 	json_object(&p->j, NULL);
 	pack(p, device, members, count_of(members));
 	if (json_value_get(device, "sriov") != NULL) {
-		json_object(&p->j, "sriov");
-		json_object_end(&p->j);
+		pack_presence(p, "sriov");
 	}
 	json_object_end(&p->j);
 }
@@ -65,6 +71,18 @@ static void pack_devices(struct packing *p, const struct json_value *devices)
 	json_object_end(&p->j);
 }
 
+static void pack_boot(struct packing *p, const struct json_value *domain)
+{
+	if (json_value_is_object(
+		    json_value_at(domain, "firmware/kernelBoot/container"))) {
+		json_object(&p->j, "firmware");
+		json_object(&p->j, "kernelBoot");
+		pack_presence(p, "container");
+		json_object_end(&p->j);
+		json_object_end(&p->j);
+	}
+}
+
 static void pack_domain(struct packing *p, const struct json_value *domain)
 {
 	static const char *const keys[] = { "cpu", "memory", "resources",
@@ -76,6 +94,7 @@ static void pack_domain(struct packing *p, const struct json_value *domain)
 	json_object(&p->j, "features");
 	pack(p, json_value_get(domain, "features"), features, 1);
 	json_object_end(&p->j);
+	pack_boot(p, domain);
 	pack_devices(p, json_value_get(domain, "devices"));
 	json_object_end(&p->j);
 }
@@ -89,8 +108,22 @@ static void pack_probes(struct packing *p, const struct json_value *spec)
 		if (json_value_get(json_value_get(spec, names[i]), "exec") !=
 			NULL) {
 			json_object(&p->j, names[i]);
-			json_object(&p->j, "exec");
+			pack_presence(p, "exec");
 			json_object_end(&p->j);
+		}
+	}
+}
+
+/* Of volumes it matters which are of these kinds. */
+static void pack_volume(struct packing *p, const struct json_value *volume)
+{
+	static const char *const kinds[] = { "downwardMetrics",
+		"containerDisk" };
+
+	for (size_t i = 0; i < count_of(kinds); i++) {
+		if (json_value_get(volume, kinds[i]) != NULL) {
+			json_object(&p->j, NULL);
+			pack_presence(p, kinds[i]);
 			json_object_end(&p->j);
 		}
 	}
@@ -103,12 +136,7 @@ static void pack_volumes(struct packing *p, const struct json_value *spec)
 
 	json_array(&p->j, "volumes");
 	for (; v != NULL; v = json_value_next(v)) {
-		if (json_value_get(v, "downwardMetrics") != NULL) {
-			json_object(&p->j, NULL);
-			json_object(&p->j, "downwardMetrics");
-			json_object_end(&p->j);
-			json_object_end(&p->j);
-		}
+		pack_volume(p, v);
 	}
 	json_array_end(&p->j);
 }

@@ -256,6 +256,27 @@ static void set_scalars(struct next_pod *next)
 	next->pod.requests_kvm = parts->kvm > 0;
 }
 
+static void add_amounts(struct resources *requests, int64_t milli,
+	int64_t bytes)
+{
+	requests->cpu_milli += milli;
+	requests->nonzero_milli += milli;
+	requests->memory_bytes += bytes;
+	requests->nonzero_bytes += bytes;
+}
+
+/* The KubeVirt CR says whether container disks have containers. */
+static void set_disks(struct next_pod *next)
+{
+	const struct launcher_support_amounts *disk = &next->parts->disk;
+	struct resources *requests = &next->pod.requests;
+	int64_t more =
+		(int64_t)next->parts->disks - (int64_t)next->pod.compute.disks;
+
+	add_amounts(requests, more * milli_of(disk->micro), more * disk->bytes);
+	requests->ephemeral_bytes += more * LAUNCHER_EPHEMERAL_BYTES;
+}
+
 static void set_amounts(struct next_pod *next,
 	const struct launcher_settings *settings)
 {
@@ -274,10 +295,8 @@ static void set_amounts(struct next_pod *next,
 	bytes = change_of(has->memory_bytes, before->bytes, asked->bytes,
 		LESS_BYTES * settings->overhead_ratio + ROUNDED_BYTES,
 		ROUNDED_BYTES);
-	requests->cpu_milli += milli;
-	requests->nonzero_milli += milli;
-	requests->memory_bytes += bytes;
-	requests->nonzero_bytes += bytes;
+	add_amounts(requests, milli, bytes);
+	set_disks(next);
 	set_scalars(next);
 }
 

@@ -35,16 +35,30 @@ static struct quantity request_of(const struct json_value *container,
 		: (struct quantity){ 0 };
 }
 
+static unsigned count_disks(const struct json_value *list)
+{
+	static const char prefix[] = "volume";
+	unsigned count = 0;
+
+	for (const struct json_value *c = json_value_first(list); c != NULL;
+		c = json_value_next(c)) {
+		count += strncmp(json_value_text_at(c, "name", ""), prefix,
+				 sizeof(prefix) - 1) == 0;
+	}
+	return count;
+}
+
 struct launcher_compute launcher_compute_of(const struct json_value *spec)
 {
-	const struct json_value *c =
-		find_compute(json_value_get(spec, "containers"));
+	const struct json_value *list = json_value_get(spec, "containers");
+	const struct json_value *c = find_compute(list);
 
 	return (struct launcher_compute){
 		.cpu_milli =
 			quantity_milli(request_of(c, "resources/requests/cpu")),
 		.memory_bytes = quantity_units(
 			request_of(c, "resources/requests/memory")),
+		.disks = count_disks(list),
 	};
 }
 

@@ -20,6 +20,9 @@ int64_t launcher_started_us(const struct json_value *pod);
 /* Its requests: CPU thousandths and bytes; 0: none. spec is the pod's. */
 struct launcher_compute {
 	int64_t cpu_milli, memory_bytes;
+	/* The containers beside it that serve container disks. KubeVirt names
+	 * them after the volume: "volumeNAME". */
+	unsigned disks;
 };
 struct launcher_compute launcher_compute_of(const struct json_value *spec);
 

@@ -514,6 +514,49 @@ static void another_overcommit_changes_the_amounts(void **state)
 	release(&d);
 }
 
+#define TWO_DISKS                                                              \
+	"'architecture':'amd64','domain':{'cpu':{'cores':4},'memory':{"        \
+	"'guest':'4Gi'},'firmware':{'kernelBoot':{'container':{'image':'k'}}}" \
+	"},'volumes':[{'name':'os','containerDisk':{'image':'i'}}]"
+#define DISK_POD(more)                                                         \
+	"'containers':[{'name':'compute','resources':{'requests':{'cpu':"      \
+	"'400m','memory':'4390Mi','ephemeral-storage':'50M'}}}" more "]"
+#define DISK(name)                                                             \
+	",{'name':'volume" name                                                \
+	"','resources':{'requests':{'cpu':'1m',"                               \
+	"'memory':'1M','ephemeral-storage':'50M'}}}"
+
+static void expect_disks(const char *pod, const char *cr, int64_t milli,
+	int64_t bytes, int64_t ephemeral_bytes)
+{
+	struct derived d = derive(&(const struct given){ .spec = TWO_DISKS,
+		.pod = pod,
+		.node = new_host,
+		.cr = cr });
+
+	assert_true(d.is_known);
+	assert_int_equal(d.next.pod.requests.cpu_milli, milli);
+	assert_int_equal(d.next.pod.requests.memory_bytes, bytes);
+	assert_int_equal(d.next.pod.requests.ephemeral_bytes, ephemeral_bytes);
+	release(&d);
+}
+
+static void container_disks_have_containers_or_not_by_the_cr(void **state)
+{
+	static const char none[] = DISK_POD("");
+	static const char two[] = DISK_POD(DISK("os") DISK("kernel-boot"));
+	static const char closed[] =
+		"{'spec':{'configuration':{'developerConfiguration':{"
+		"'disabledFeatureGates':['ImageVolume']}}}}";
+	const int64_t bytes = INT64_C(4390) << 20;
+
+	(void)state;
+	expect_disks(none, NULL, 400, bytes, 50000000);
+	expect_disks(none, closed, 402, bytes + 2000000, 150000000);
+	expect_disks(two, closed, 402, bytes + 2000000, 150000000);
+	expect_disks(two, NULL, 400, bytes, 50000000);
+}
+
 /* ---- claims ---- */
 
 static void hotplugged_claims_are_the_vms(void **state)
@@ -605,6 +648,8 @@ int main(void)
 		cmocka_unit_test(huge_pages_follow_the_guest),
 		cmocka_unit_test(a_pod_that_has_what_is_asked_keeps_it),
 		cmocka_unit_test(another_overcommit_changes_the_amounts),
+		cmocka_unit_test(
+			container_disks_have_containers_or_not_by_the_cr),
 		cmocka_unit_test(hotplugged_claims_are_the_vms),
 		cmocka_unit_test(a_version_that_cannot_be_read_gives_no_pod),
 		cmocka_unit_test(constraints_that_are_too_long_give_no_pod),
