@@ -759,6 +759,11 @@ bench-aggregator: packages-node ## the aggregator beside Prometheus and others
 	@$(MAKE) -s -j$(JOBS) all $(FLEET) $(OUT)/tests/bench/bench_transport
 	@python3 tests/bench/aggregator_bench.py
 
+.PHONY: bench-churn
+bench-churn: packages-test ## memory of the aggregator: 20 new VMs a second (MINUTES)
+	@$(MAKE) -s -j$(JOBS) all $(FLEET)
+	@python3 tests/bench/churn_bench.py --minutes $(MINUTES)
+
 .PHONY: bench-remote-write
 bench-remote-write: packages-node ## a backlog into victoria-metrics, prometheus
 	@tests/support/fetch.sh build/ci/debian $(FETCHED_TEST)

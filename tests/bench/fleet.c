@@ -92,6 +92,15 @@ static void fill_vm(struct vm_pod *vm, uint64_t id, uint64_t at_us, bool is_all)
 	}
 }
 
+/* Of the pod of the VM at this time: pods are replaced one after the other. */
+static uint64_t generation_of(const struct fleet *fleet, size_t vm,
+	uint64_t at_us)
+{
+	uint64_t life_us = fleet->life_s * 1000000;
+
+	return life_us == 0 ? 0 : (at_us + life_us * vm / fleet->vms) / life_us;
+}
+
 void fleet_report(struct report *out, const struct fleet *fleet, size_t node,
 	uint64_t seq, uint64_t at_us, uint64_t busy_from_us)
 {
@@ -123,7 +132,11 @@ void fleet_report(struct report *out, const struct fleet *fleet, size_t node,
 	out->vm_count = fleet->vms;
 	out->vms = xcalloc(fleet->vms, sizeof(*out->vms));
 	for (size_t i = 0; i < fleet->vms; i++) {
-		fill_vm(&out->vms[i], id + 100 * (i + 1), at_us, seq % 5 == 0);
+		uint64_t vm = id + 100 * (i + 1);
+
+		fill_vm(&out->vms[i],
+			vm ^ mix(generation_of(fleet, i, at_us)) << 32, at_us,
+			seq % 5 == 0);
 	}
 }
 

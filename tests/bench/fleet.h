@@ -11,6 +11,8 @@
 struct fleet {
 	size_t nodes, vms; /* VMs a node */
 	uint32_t interval_ms;
+	uint64_t
+		life_s; /* of a VM, whose successor has a new pod; 0: endless */
 };
 
 /* The report at at_us on the sender's monotonic clock. From busy_from_us on the

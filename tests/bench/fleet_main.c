@@ -1,6 +1,6 @@
 /* Plays a fleet of agents, or shows the same fleet to a scraper.
  *
- * usage: fleet send URL NODES VMS INTERVAL_MS SECONDS [steady]
+ * usage: fleet send URL NODES VMS INTERVAL_MS SECONDS [steady [LIFE_S]]
  *        fleet serve HOST:PORT VMS
  *
  * send: each agent has its own connection and sends a report each interval, as
@@ -8,7 +8,8 @@
  * load of one node rises by FLEET_STEP_CORES at a random moment of its
  * interval, and the program measures when a snapshot shows the rise. The
  * program ends with one line of JSON on standard output. With `steady`, no load
- * rises and no client follows the snapshots. serve: prints its port; GET
+ * rises and no client follows the snapshots; each VM lives LIFE_S seconds, and
+ * another one follows. serve: prints its port; GET
  * /metrics/N shows the present metrics of node N. */
 #include "lib/buffer.h"
 #include "lib/clock.h"
@@ -406,9 +407,12 @@ static void on_stop(void *owner)
 static int send_all(char **argv)
 {
 	struct show show = { .fleet = { number(argv[3]), number(argv[4]),
-				     (uint32_t)number(argv[5]) },
+				     (uint32_t)number(argv[5]), 0 },
 		.is_steady = argv[7] != NULL };
 
+	if (show.is_steady && argv[8] != NULL) {
+		show.fleet.life_s = number(argv[8]);
+	}
 	show.loop = loop_new(on_stop, &show);
 	show.start_us = clock_monotonic_us() + 500000;
 	show.end_us = show.start_us + number(argv[6]) * 1000000;
@@ -490,8 +494,10 @@ static int serve_all(char **argv)
 
 int main(int argc, char **argv)
 {
+	bool is_steady = argc > 7 && strcmp(argv[7], "steady") == 0;
+
 	log_setup(LOG_TEXT, LOG_ERROR);
-	if ((argc == 7 || (argc == 8 && strcmp(argv[7], "steady") == 0)) &&
+	if ((argc == 7 || (is_steady && argc <= 9)) &&
 		strcmp(argv[1], "send") == 0 && number(argv[3]) > 0 &&
 		number(argv[5]) > 0) {
 		return send_all(argv);
@@ -500,7 +506,8 @@ int main(int argc, char **argv)
 		return serve_all(argv);
 	}
 	(void)fputs(
-		"usage: fleet send URL NODES VMS INTERVAL_MS SECONDS [steady]\n"
+		"usage: fleet send URL NODES VMS INTERVAL_MS SECONDS [steady "
+		"[LIFE_S]]\n"
 		"       fleet serve HOST:PORT VMS\n",
 		stderr);
 	return 2;
