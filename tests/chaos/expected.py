@@ -42,6 +42,7 @@ LINES = {
     r'^"cannot watch Nodes: those that leave the cluster are lost': API,
     # scheduler
     r'^"no load from the aggregator"': GONE | SCHEDULER_CUT | CLOCKS,
+    r'^"cannot get the records of moves".*the store is not open': FULL,
     r'^"cannot watch the cluster"': API | {"stop-scheduler"},
     r'^"cannot acquire or renew lease"': API,
     r'^"lost leader election"': API | {"stop-scheduler"},
