@@ -15,8 +15,9 @@ from virt_handler import state_of  # noqa: E402
 
 ENDED = ("succeeded", "failed")
 LEFT_ALONE = re.compile(
-    "^node-. is short of CPU time, but it (is cordoned|has a VM that is being "
-    "evicted|has a migration that somebody else ordered)$")
+    r"^node-. is short of CPU time, but it (is cordoned|has a VM that is being "
+    r"evicted: the (migration default/\S+ of the VM|VM) \S+|has a migration that "
+    r"somebody else ordered: the migration default/\S+ of the VM \S+)$")
 
 
 class Interrupted(MoverCase):
