@@ -138,7 +138,8 @@ static bool has_target(const struct effort_context *context,
 	const struct proposal *move, struct buffer *why)
 {
 	const struct cache *cache = context->cache;
-	struct live_filter filter = { .cache = cache };
+	struct live_filter filter = { .cache = cache,
+		.kubevirt = move_actions_kubevirt(context->actions) };
 	const struct fleet_vm vm = { .pod = cache_pod(cache, move->pod_uid) };
 	const struct fleet_node target = { .node = cache_node(cache,
 						   move->record.target) };

@@ -35,7 +35,7 @@ bool kubevirt_next_pod(const struct kubevirt *kubevirt, struct next_pod *out,
 {
 	static char nowhere[1];
 
-	(void)kubevirt;
+	assert_non_null(kubevirt);
 	(void)source;
 	*out = (struct next_pod){ 0 };
 	if (fake_no_next_pod != NULL) {
