@@ -166,8 +166,27 @@ func admit(object runtime.Object, name string) error {
 		return err
 	}
 	take(object, made)
+	if err := pack(object); err != nil {
+		return err
+	}
 	object.GetObjectKind().SetGroupVersionKind(gvk)
 	return nil
+}
+
+// pack writes the object as protobuf and reads it again: etcd has it so, and
+// kube-scheduler gets it so. An empty list or map is none afterwards.
+func pack(object runtime.Object) error {
+	message := object.(interface {
+		Marshal() ([]byte, error)
+		Unmarshal([]byte) error
+	})
+	data, err := message.Marshal()
+	if err != nil {
+		return err
+	}
+	value := reflect.ValueOf(object).Elem()
+	value.Set(reflect.Zero(value.Type()))
+	return message.Unmarshal(data)
 }
 
 // take copies made over object, but for the status, which other clients write
