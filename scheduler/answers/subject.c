@@ -121,8 +121,8 @@ void subject_find_vmi(struct subject *out, const struct cache *cache,
 	struct subject one = { 0 };
 
 	*out = (struct subject){ 0 };
-	for (size_t i = 0;
-		(one.pod = vm_index_pod(&cache->vms, vmi->uid, i)) != NULL;
+	for (size_t i = 0; (one.pod = vm_index_pod(&cache->vms, vmi->namespace,
+				    vmi->uid, i)) != NULL;
 		i++) {
 		one.node = cache_node(cache, one.pod->node_name);
 		consider(out, &one, &wanted);

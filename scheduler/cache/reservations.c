@@ -145,35 +145,28 @@ bool reservations_order(struct reservations *reservations, const char *pod_uid,
 	return true;
 }
 
-/* The order of the VMI with this UID; NULL: it has none. */
+/* The order of the VMI; NULL: it has none. */
 static struct reservation *find_order(const struct reservations *reservations,
-	const char *vmi_uid)
+	const char *namespace, const char *vmi_uid)
 {
-	size_t at = 0;
-	void *value;
+	scoped_free char *key = key_of(namespace, vmi_uid);
+	struct reservation *held = map_get(&reservations->by_vmi, key);
 
-	while (map_next(&reservations->by_vmi, &at, NULL, &value)) {
-		struct reservation *held = value;
-
-		if (held->source != NULL &&
-			strcmp(strchr(held->key, '/') + 1, vmi_uid) == 0) {
-			return held;
-		}
-	}
-	return NULL;
+	return held != NULL && held->source != NULL ? held : NULL;
 }
 
-bool reservations_renew(struct reservations *reservations, const char *vmi_uid,
-	int64_t now_us)
+bool reservations_renew(struct reservations *reservations,
+	const char *namespace, const char *vmi_uid, int64_t now_us)
 {
-	struct reservation *held = find_order(reservations, vmi_uid);
+	struct reservation *held = find_order(reservations, namespace, vmi_uid);
 
 	return held != NULL && renew(held, now_us);
 }
 
-bool reservations_cancel(struct reservations *reservations, const char *vmi_uid)
+bool reservations_cancel(struct reservations *reservations,
+	const char *namespace, const char *vmi_uid)
 {
-	struct reservation *held = find_order(reservations, vmi_uid);
+	struct reservation *held = find_order(reservations, namespace, vmi_uid);
 
 	if (held != NULL) {
 		end(reservations, held);

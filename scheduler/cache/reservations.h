@@ -75,12 +75,12 @@ bool reservations_order(struct reservations *reservations, const char *pod_uid,
 	const char *node, int64_t now_us);
 /* The VM's order lasts for RESERVATIONS_ORDER_US from now. False: it has
  * none. */
-bool reservations_renew(struct reservations *reservations, const char *vmi_uid,
-	int64_t now_us);
+bool reservations_renew(struct reservations *reservations,
+	const char *namespace, const char *vmi_uid, int64_t now_us);
 /* The order ended without a target pod. Reservations of temporary pods stay.
  * True: the VM had an order, and the caller wakes the queue. */
 bool reservations_cancel(struct reservations *reservations,
-	const char *vmi_uid);
+	const char *namespace, const char *vmi_uid);
 /* True: the target pod is of a VM with an order. */
 bool reservations_are_for(const struct reservations *reservations,
 	const struct pod *target);

@@ -423,7 +423,7 @@ bool kubevirt_next_pod(const struct kubevirt *kubevirt, struct next_pod *out,
 	const struct pod *running, const struct labels *source,
 	struct buffer *why)
 {
-	const struct vmi *vmi = kubevirt_vmi(kubevirt, running->vmi_uid);
+	const struct vmi *vmi = kubevirt_vmi_of(kubevirt, running);
 
 	*out = (struct next_pod){ 0 };
 	if (*kubevirt->version.text == '\0') {

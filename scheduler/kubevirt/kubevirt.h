@@ -14,9 +14,11 @@
 #include "scheduler/kubevirt/vmi.h"
 #include "scheduler/launcher/launcher_settings.h"
 #include "scheduler/launcher/next_pod.h"
+#include "scheduler/objects/pod.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 struct cluster;
 struct kube_client;
@@ -69,6 +71,17 @@ bool kubevirt_may_order(const struct kubevirt *kubevirt, struct buffer *why);
 
 const struct vmi *kubevirt_vmi(const struct kubevirt *kubevirt,
 	const char *uid); /* NULL: not known */
+/* The VMI whose UID the pod's label names, which the pod's author writes, if it
+ * is of the pod's namespace; NULL: not known. */
+static inline const struct vmi *kubevirt_vmi_of(const struct kubevirt *kubevirt,
+	const struct pod *pod)
+{
+	const struct vmi *vmi = kubevirt_vmi(kubevirt, pod->vmi_uid);
+
+	return vmi != NULL && strcmp(vmi->namespace, pod->namespace) == 0
+		? vmi
+		: NULL;
+}
 const struct vmi *kubevirt_vmi_named(const struct kubevirt *kubevirt,
 	const char *namespace, const char *name); /* NULL: not known */
 /* The unfinished migration of a VMI; NULL: none. */

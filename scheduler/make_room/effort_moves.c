@@ -228,15 +228,16 @@ bool effort_moves_order(struct effort *effort,
 
 /* ---- the ends ---- */
 
-static bool is_on(const struct cache *cache, const char *name,
-	const char *vmi_uid)
+/* The VM is still on the source of its move. */
+static bool is_on(const struct cache *cache, const struct move_record *record)
 {
-	const struct node *node = cache_node(cache, name);
+	const struct node *node = cache_node(cache, record->source);
 
 	for (size_t i = 0; node != NULL && i < node->vms.count; i++) {
 		const struct pod *pod = cache_pod(cache, node->vms.list[i].uid);
 
-		if (pod != NULL && strcmp(pod->vmi_uid, vmi_uid) == 0) {
+		if (pod != NULL && strcmp(pod->vmi_uid, record->vmi_uid) == 0 &&
+			strcmp(pod->namespace, record->namespace) == 0) {
 			return true;
 		}
 	}
@@ -249,7 +250,7 @@ bool effort_moves_have_left(const struct effort *effort,
 	for (size_t i = 0; i < effort->move_count; i++) {
 		const struct move_record *record = &effort->moves[i].record;
 
-		if (is_on(context->cache, record->source, record->vmi_uid)) {
+		if (is_on(context->cache, record)) {
 			return false;
 		}
 	}

@@ -253,7 +253,7 @@ static bool next_is_known(const struct fleet_sources *sources,
 static bool may_move(const struct node_vm *vm, const struct pod *pod,
 	const struct node *node, const struct fleet_sources *sources)
 {
-	const struct vmi *vmi = kubevirt_vmi(sources->kubevirt, pod->vmi_uid);
+	const struct vmi *vmi = kubevirt_vmi_of(sources->kubevirt, pod);
 
 	return pod->original == NULL &&
 		movability_check(vmi, pod, node, &sources->cache->cluster,
@@ -315,11 +315,10 @@ static void find_movable(struct fleet_build *build, struct fleet_node *added,
 		at->may_move = pod != NULL && may_move(vm, pod, node, sources);
 		if (at->may_move) {
 			at->pod = add_stub(build, pod);
-			limit_copy(at,
-				kubevirt_vmi(sources->kubevirt, pod->vmi_uid));
+			limit_copy(at, kubevirt_vmi_of(sources->kubevirt, pod));
 		} else if (pod != NULL) {
 			not_movable_note(&build->not_movable,
-				kubevirt_vmi(sources->kubevirt, pod->vmi_uid),
+				kubevirt_vmi_of(sources->kubevirt, pod),
 				sources->cache);
 		}
 		at++;

@@ -93,7 +93,8 @@ static struct move_record *record_of(const struct open_moves *moves,
 static void end(struct open_moves *moves, struct move_record *record,
 	enum move_state state, struct moment now)
 {
-	reservations_cancel(moves->reservations, record->vmi_uid);
+	reservations_cancel(moves->reservations, record->namespace,
+		record->vmi_uid);
 	node_watches_restart(moves->watches, record->source, now.now_us);
 	if (record->ended_us == 0) {
 		record->ended_us = now.wall_us;
@@ -350,6 +351,13 @@ void open_moves_gone(struct open_moves *moves,
 	}
 }
 
+/* The pod's author writes its label with the UID. */
+static bool is_of_vmi(const struct move_record *record, const struct pod *pod)
+{
+	return strcmp(record->vmi_uid, pod->vmi_uid) == 0 &&
+		strcmp(record->namespace, pod->namespace) == 0;
+}
+
 void open_moves_unschedulable(struct open_moves *moves, const struct pod *pod,
 	const char *message)
 {
@@ -363,8 +371,7 @@ void open_moves_unschedulable(struct open_moves *moves, const struct pod *pod,
 		NULL) {
 		struct open_move *open = map_get(&moves->by_id, record->id);
 
-		if (open != NULL &&
-			strcmp(record->vmi_uid, pod->vmi_uid) == 0) {
+		if (open != NULL && is_of_vmi(record, pod)) {
 			xreplace(&open->message, message);
 		}
 	}

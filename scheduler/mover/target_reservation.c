@@ -9,7 +9,8 @@ static bool is_target_of(const struct pod *pod,
 	const struct target_reservation *room)
 {
 	return pod != NULL && pod->is_target && pod->original == NULL &&
-		strcmp(pod->vmi_uid, room->vmi_uid) == 0;
+		strcmp(pod->vmi_uid, room->vmi_uid) == 0 &&
+		strcmp(pod->namespace, room->namespace) == 0;
 }
 
 static bool has_target_pod(const struct cache *cache,
@@ -47,7 +48,8 @@ bool target_reservation_keep(struct reservations *reservations,
 	if (has_target_pod(reservations->cache, room)) {
 		return true;
 	}
-	if (!reservations_renew(reservations, room->vmi_uid, now_us) &&
+	if (!reservations_renew(reservations, room->namespace, room->vmi_uid,
+		    now_us) &&
 		migration != NULL && migration->phase <= MIGRATION_SCHEDULING) {
 		reserve_again(reservations, room, now_us);
 	}

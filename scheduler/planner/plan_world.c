@@ -61,8 +61,7 @@ struct subject {
 static struct subject subject_of(const struct plan_world *world,
 	const struct pod *pod, const struct node *node)
 {
-	const struct vmi *vmi =
-		kubevirt_vmi(world->options->kubevirt, pod->vmi_uid);
+	const struct vmi *vmi = kubevirt_vmi_of(world->options->kubevirt, pod);
 
 	return (struct subject){ .pod = pod,
 		.node = node,

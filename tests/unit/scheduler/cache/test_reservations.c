@@ -240,19 +240,19 @@ static void an_order_does_not_count_against_its_target_pod(void **state)
 static void an_order_ends_by_cancel_by_time_and_with_its_vm(void **state)
 {
 	(void)state;
-	assert_false(reservations_cancel(&reservations, "vm"));
+	assert_false(reservations_cancel(&reservations, "d", "vm"));
 	order();
-	assert_true(reservations_cancel(&reservations, "vm"));
+	assert_true(reservations_cancel(&reservations, "d", "vm"));
 	assert_int_equal(held_on("m"), 0);
 	order();
 	assert_false(reservations_expire(&reservations,
 		NOW + RESERVATIONS_ORDER_US - 1));
-	assert_true(reservations_renew(&reservations, "vm", NOW + 1));
+	assert_true(reservations_renew(&reservations, "d", "vm", NOW + 1));
 	assert_false(reservations_expire(&reservations,
 		NOW + RESERVATIONS_ORDER_US));
 	assert_true(reservations_expire(&reservations,
 		NOW + RESERVATIONS_ORDER_US + 1));
-	assert_false(reservations_renew(&reservations, "vm", NOW + 1));
+	assert_false(reservations_renew(&reservations, "d", "vm", NOW + 1));
 	assert_int_equal(held_on("m"), 0);
 	order();
 	assert_false(reservations_hold(&reservations, "source", NOW));
@@ -262,6 +262,15 @@ static void an_order_ends_by_cancel_by_time_and_with_its_vm(void **state)
 	assert_int_equal(held_on("m"), 0);
 	assert_int_equal(held_on("n"), 0);
 	assert_int_equal(reservations.by_vmi.count, 0);
+}
+
+static void an_order_is_of_one_namespace(void **state)
+{
+	(void)state;
+	order();
+	assert_false(reservations_renew(&reservations, "other", "vm", NOW));
+	assert_false(reservations_cancel(&reservations, "other", "vm"));
+	assert_int_equal(held_on("m"), 4);
 }
 
 static void a_vm_has_one_reservation(void **state)
@@ -276,26 +285,26 @@ static void a_vm_has_one_reservation(void **state)
 	assert_false(reservations_hold(&reservations, "temp", NOW));
 	assert_int_equal(held_on("m"), 4);
 	assert_true(cache_remove_pod(&cache, "temp"));
-	assert_true(reservations_cancel(&reservations, "vm"));
+	assert_true(reservations_cancel(&reservations, "d", "vm"));
 	/* The other way round. */
 	cache_put_pod(&cache, make_pod("temp", true, "n"), NOW);
 	assert_true(reservations_hold(&reservations, "temp", NOW));
 	assert_false(reservations_order(&reservations, "source", "m", NOW));
-	assert_false(reservations_cancel(&reservations, "vm"));
+	assert_false(reservations_cancel(&reservations, "d", "vm"));
 	assert_int_equal(held_on("n"), 8);
 }
 
 static void an_order_lasts_as_long_as_it_is_renewed(void **state)
 {
 	(void)state;
-	assert_false(reservations_renew(&reservations, "vm", NOW));
+	assert_false(reservations_renew(&reservations, "d", "vm", NOW));
 	order();
 	assert_true(reservations_order(&reservations, "source", "m",
 		NOW + 100 * SECOND));
 	assert_false(reservations_expire(&reservations,
 		NOW + RESERVATIONS_ORDER_US));
-	assert_true(
-		reservations_renew(&reservations, "vm", NOW + 200 * SECOND));
+	assert_true(reservations_renew(&reservations, "d", "vm",
+		NOW + 200 * SECOND));
 	assert_false(reservations_expire(&reservations,
 		NOW + 100 * SECOND + RESERVATIONS_ORDER_US));
 	assert_int_equal(held_on("m"), 4);
@@ -323,12 +332,12 @@ static void an_order_counts_again_if_its_target_is_not_bound(void **state)
 
 	(void)assume_target();
 	assert_int_equal(held_on("m"), 4);
-	assert_true(reservations_renew(&reservations, "vm", NOW));
+	assert_true(reservations_renew(&reservations, "d", "vm", NOW));
 	assert_int_equal(held_on("m"), 4);
 	target = cache_forget(&cache, "target");
 	reservations_resume(&reservations, target);
 	assert_int_equal(held_on("m"), 4);
-	assert_true(reservations_cancel(&reservations, "vm"));
+	assert_true(reservations_cancel(&reservations, "d", "vm"));
 	assert_int_equal(held_on("m"), 0);
 	pod_free(target);
 }
@@ -339,7 +348,7 @@ static void an_order_that_is_over_does_not_come_back(void **state)
 	(void)state;
 
 	(void)assume_target();
-	assert_true(reservations_cancel(&reservations, "vm"));
+	assert_true(reservations_cancel(&reservations, "d", "vm"));
 	target = cache_forget(&cache, "target");
 	reservations_resume(&reservations, target);
 	assert_int_equal(held_on("m"), 0);
@@ -401,8 +410,8 @@ static void a_reservation_elsewhere_leaves_room_for_an_order(void **state)
 	order();
 	assert_int_equal(held_on("n"), 8);
 	assert_int_equal(held_on("m"), 4);
-	assert_true(reservations_cancel(&reservations, "vm"));
-	assert_false(reservations_cancel(&reservations, "vm"));
+	assert_true(reservations_cancel(&reservations, "d", "vm"));
+	assert_false(reservations_cancel(&reservations, "d", "vm"));
 	assert_int_equal(held_on("n"), 8);
 }
 
@@ -531,6 +540,7 @@ int main(void)
 		TEST(an_order_counts_on_both_nodes_until_the_target_is_bound),
 		TEST(an_order_does_not_count_against_its_target_pod),
 		TEST(an_order_ends_by_cancel_by_time_and_with_its_vm),
+		TEST(an_order_is_of_one_namespace),
 		TEST(a_vm_has_one_reservation),
 		TEST(an_order_lasts_as_long_as_it_is_renewed),
 		TEST(an_order_counts_again_if_its_target_is_not_bound),

@@ -37,10 +37,12 @@ static void a_move_is_ordered_and_followed_to_its_end(void **state)
 	assert_true(last_sent()->measured_source_60m < 0.2);
 }
 
+static char vms[] = "vms";
+
 static void a_failure_says_why_in_the_schedulers_words(void **state)
 {
 	struct migration *migration;
-	struct pod pod = { .is_target = true };
+	struct pod pod = { .namespace = vms, .is_target = true };
 	size_t vm;
 
 	(void)state;
@@ -55,6 +57,27 @@ static void a_failure_says_why_in_the_schedulers_words(void **state)
 	assert_false(is_reserved());
 	assert_true(vm_wait_until(&scene.cache.cluster.failures, "vms",
 			    names[vm], "node-2") > now_us());
+}
+
+static void a_pod_of_another_namespace_explains_no_failure(void **state)
+{
+	static char others[] = "others";
+	struct pod pod = { .namespace = others, .is_target = true };
+	static char reason[] = "the disk is full";
+	struct migration *migration;
+	struct vmi *vmi;
+	size_t vm;
+
+	(void)state;
+	migration = order_move(&vm);
+	vmi = &fake_kubevirt.vmis[vm];
+	pod.vmi_uid = uids[vm];
+	mover_unschedulable(scene.mover, &pod, "I made this up");
+	migration->phase = MIGRATION_FAILED;
+	vmi->migration_uid = migration->uid;
+	vmi->failure_reason = reason;
+	tell(migration, vmi);
+	assert_string_equal(last_sent()->failure, reason);
 }
 
 static void kubevirts_reason_may_come_later_than_the_phase(void **state)
@@ -251,7 +274,7 @@ static void what_the_scheduler_said_before_the_copy_explains_no_failure(
 	void **state)
 {
 	static char reason[] = "the copy broke off";
-	struct pod pod = { .is_target = true };
+	struct pod pod = { .namespace = vms, .is_target = true };
 	struct migration *migration;
 	struct vmi *vmi;
 	size_t vm;
@@ -305,6 +328,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		test(a_move_is_ordered_and_followed_to_its_end),
 		test(a_failure_says_why_in_the_schedulers_words),
+		test(a_pod_of_another_namespace_explains_no_failure),
 		test(kubevirts_reason_may_come_later_than_the_phase),
 		test(a_failure_without_a_reason_ends_after_two_seconds),
 		test(a_refused_order_leaves_no_reservation),
