@@ -10,6 +10,7 @@
 #include "scheduler/make_room/room_report.h"
 #include "scheduler/mover/move_actions.h"
 #include "scheduler/mover/mover_status.h"
+#include "scheduler/mover/vm_beliefs.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -158,6 +159,7 @@ struct moves *moves_new(const struct moves_options *options)
 
 	moves->options = *options;
 	LIST_INIT(&moves->requests);
+	vm_beliefs_init(options->cache);
 	if (scheduler_config_moves(options->config)) {
 		open_mover(moves);
 		open_planner(moves);

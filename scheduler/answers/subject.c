@@ -118,13 +118,16 @@ void subject_find_vmi(struct subject *out, const struct cache *cache,
 	const struct vmi *vmi)
 {
 	const struct wanted wanted = { vmi->namespace, vmi->name, has_vm_name };
-	struct subject one = { 0 };
+	const struct vm_pods *pods =
+		vm_index_pods(&cache->vms, vmi->namespace, vmi->uid);
 
 	*out = (struct subject){ 0 };
-	for (size_t i = 0; (one.pod = vm_index_pod(&cache->vms, vmi->namespace,
-				    vmi->uid, i)) != NULL;
-		i++) {
-		one.node = cache_node(cache, one.pod->node_name);
+	for (size_t i = 0; pods != NULL && i < pods->count; i++) {
+		const struct subject one = {
+			.pod = pods->list[i],
+			.node = cache_node(cache, pods->list[i]->node_name),
+		};
+
 		consider(out, &one, &wanted);
 	}
 }

@@ -2,32 +2,15 @@
 
 #include "lib/clock.h"
 #include "lib/memory.h"
+#include "scheduler/cache/cache_private.h"
 #include "scheduler/cache/node_digest.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A pod that counts on a node: the API server reports it there, or it is
- * assumed. */
-struct cached_pod {
-	struct pod *pod; /* owned */
-	char *node;	 /* owned; its name */
-	int64_t bound_us;
-	bool is_assumed;
-	bool is_unprofiled; /* in the cache's list */
-	struct unprofiled_pod unprofiled;
-};
-
 struct cached_node {
 	struct node *node; /* the cluster's */
 	uint64_t digest;   /* of what may let a pending pod fit */
-};
-
-/* The newest load of a node, which may arrive before the Node object. */
-struct cached_load {
-	struct node_load load;
-	int64_t sample_us;
-	int64_t seen_us; /* sample_us or the arrival, the earlier one */
 };
 
 static void cached_pod_free(struct cached_pod *cached)
@@ -87,7 +70,7 @@ void cache_fini(struct cache *cache)
 
 /* ---- nodes ---- */
 
-static struct node *find_node(const struct cache *cache, const char *name)
+struct node *cache_find_node(const struct cache *cache, const char *name)
 {
 	const struct cached_node *cached = map_get(&cache->nodes, name);
 
@@ -96,7 +79,7 @@ static struct node *find_node(const struct cache *cache, const char *name)
 
 const struct node *cache_node(const struct cache *cache, const char *name)
 {
-	return find_node(cache, name);
+	return cache_find_node(cache, name);
 }
 
 static void add_pods_of(struct cache *cache, struct node *node)
@@ -181,7 +164,7 @@ void cache_set_complete(struct cache *cache)
 
 	cache->is_complete = true;
 	while (map_next(&cache->loads, &at, &name, &load)) {
-		if (find_node(cache, name) == NULL) {
+		if (cache_find_node(cache, name) == NULL) {
 			cached_load_free(map_remove(&cache->loads, name));
 		}
 	}
@@ -189,53 +172,17 @@ void cache_set_complete(struct cache *cache)
 
 /* ---- pods ---- */
 
-/* Applies the node's last load too. Otherwise a VM whose pod object changes
- * would count as starting until the next load. */
-static void add_pod(struct cache *cache, struct cached_pod *cached)
-{
-	struct node *node = find_node(cache, cached->node);
-	const struct cached_load *last = map_get(&cache->loads, cached->node);
-
-	if (node != NULL) {
-		cluster_add_pod(&cache->cluster, node, cached->pod,
-			cached->bound_us);
-	}
-	if (node != NULL && last != NULL && cached->pod->is_vm) {
-		node_vms_set_load_of(&node->vms, cached->pod->uid, &last->load,
-			last->seen_us);
-	}
-	(void)map_put(&cache->pods, cached->pod->uid, cached);
-	vm_index_add(&cache->vms, cached->pod);
-}
-
-/* Gives the pod what its node observed of its VM. */
-static void note_model(struct pod *pod, const struct node *node)
-{
-	const struct model_vm *model = node_vms_model(&node->vms, pod->uid);
-
-	if (model != NULL) {
-		pod->usage = model->usage;
-		pod->observed_us = model->observed_us;
-	}
-}
-
 static struct cached_pod *take_out(struct cache *cache, const char *uid)
 {
 	struct cached_pod *cached = map_remove(&cache->pods, uid);
-	struct node *node;
 
 	if (cached == NULL) {
 		return NULL;
 	}
-	vm_index_remove(&cache->vms, cached->pod);
 	if (cached->is_unprofiled) {
 		unprofiled_remove(&cache->unprofiled, &cached->unprofiled);
 	}
-	node = find_node(cache, cached->node);
-	if (node != NULL) {
-		note_model(cached->pod, node);
-		cluster_remove_pod(&cache->cluster, node, cached->pod);
-	}
+	cache_uncount_pod(cache, cached);
 	return cached;
 }
 
@@ -243,7 +190,7 @@ void cache_put_pod(struct cache *cache, struct pod *pod, int64_t bound_us)
 {
 	struct cached_pod *old = take_out(cache, pod->uid);
 	struct cached_pod *cached = xcalloc(1, sizeof(*cached));
-	bool is_unprofiled = pod->is_vm && *pod->vm_name != '\0' &&
+	bool is_unprofiled = pod->is_launcher && *pod->vm_name != '\0' &&
 		(old == NULL || old->is_unprofiled);
 
 	/* The API server's time has whole seconds; ours is exact. */
@@ -267,7 +214,7 @@ void cache_put_pod(struct cache *cache, struct pod *pod, int64_t bound_us)
 		cached->unprofiled.pod = cached;
 		unprofiled_add(&cache->unprofiled, &cached->unprofiled);
 	}
-	add_pod(cache, cached);
+	cache_count_pod(cache, cached);
 }
 
 const struct pod *cache_next_unprofiled(struct cache *cache)
@@ -286,7 +233,7 @@ void cache_update_profile(struct cache *cache, const char *uid,
 {
 	const struct cached_pod *cached = map_get(&cache->pods, uid);
 	struct node *node =
-		cached == NULL ? NULL : find_node(cache, cached->node);
+		cached == NULL ? NULL : cache_find_node(cache, cached->node);
 
 	if (node != NULL) {
 		node_vms_update_profile(&node->vms, uid, usage);
@@ -328,7 +275,7 @@ void cache_assume(struct cache *cache, struct pod *pod, const char *node,
 		.bound_us = now_us,
 		.is_assumed = true,
 	};
-	add_pod(cache, cached);
+	cache_count_pod(cache, cached);
 }
 
 bool cache_is_assumed(const struct cache *cache, const char *uid)
@@ -381,24 +328,6 @@ const struct pod *cache_newcomer(const struct cache *cache, const char *node,
 	return found;
 }
 
-struct pod *cache_share_pod(const struct cache *cache, const char *uid)
-{
-	const struct cached_pod *cached = map_get(&cache->pods, uid);
-
-	const struct node *node;
-	struct pod *shared;
-
-	if (cached == NULL) {
-		return NULL;
-	}
-	shared = pod_share(cached->pod);
-	node = find_node(cache, cached->node);
-	if (node != NULL) {
-		note_model(shared, node);
-	}
-	return shared;
-}
-
 struct pod *cache_forget(struct cache *cache, const char *uid)
 {
 	int64_t bound_us;
@@ -414,7 +343,7 @@ void cache_put_load(struct cache *cache, bool *changed,
 	const struct node_load *load, int64_t sample_us, int64_t now_us)
 {
 	struct cached_load *last = map_get(&cache->loads, load->name);
-	struct node *node = find_node(cache, load->name);
+	struct node *node = cache_find_node(cache, load->name);
 
 	*changed = false;
 	if (node == NULL && cache->is_complete) {
@@ -441,7 +370,7 @@ void cache_put_load(struct cache *cache, bool *changed,
 void cache_reject(struct cache *cache, const char *node, uint32_t vm,
 	int64_t now_us)
 {
-	struct node *found = find_node(cache, node);
+	struct node *found = cache_find_node(cache, node);
 
 	if (found != NULL) {
 		rejections_add(&found->rejections, vm, now_us);
@@ -465,7 +394,7 @@ struct usage cache_usage(const struct cache *cache, const char *uid)
 	if (cached == NULL) {
 		return (struct usage){ 0 };
 	}
-	node = find_node(cache, cached->node);
+	node = cache_find_node(cache, cached->node);
 	if (node != NULL) {
 		model = node_vms_model(&node->vms, uid);
 	}
@@ -488,6 +417,6 @@ bool cache_put_copy(struct cache *cache, const char *uid, const char *copy_uid,
 	copy->pod->observed_us = 0;
 	copy->node = xstrdup(node);
 	copy->bound_us = now_us;
-	add_pod(cache, copy);
+	cache_count_pod(cache, copy);
 	return true;
 }

@@ -9,6 +9,7 @@
 #include "lib/error.h"
 #include "lib/map.h"
 #include "scheduler/cache/unprofiled.h"
+#include "scheduler/cache/vm_claims.h"
 #include "scheduler/cache/vm_index.h"
 #include "scheduler/cluster/cluster.h"
 #include "scheduler/cluster/node.h"
@@ -29,6 +30,10 @@ struct cache {
 	struct map loads;
 	bool is_complete; /* all nodes are known */
 	struct unprofiled unprofiled;
+	struct vm_claims claims; /* which pods count as VMs */
+	bool is_judged;		 /* so do those of before */
+	const struct map_slot *judged_slots;
+	size_t judged; /* of these slots */
 };
 
 void cache_init(struct cache *cache);
@@ -108,6 +113,20 @@ void cache_put_load(struct cache *cache, bool *changed,
 void cache_reject(struct cache *cache, const char *node, uint32_t vm,
 	int64_t now_us);
 
+/* ---- which pods count as VMs: see cache/vm_claims.h ---- */
+
+/* From now on pods count by this. Those of the cache do after calls of
+ * cache_judge_next(). A new cache has VM_CLAIMS_STATED. */
+void cache_judge_by(struct cache *cache, const struct vm_claims *claims);
+
+/* Judges some pods anew: 8,000 take some 20 ms. False: none is left. */
+enum { CACHE_JUDGED_AT_ONCE = 8000 };
+bool cache_judge_next(struct cache *cache);
+
+/* The VMI appeared, changed or is gone: looks at the pods that claim it. */
+void cache_judge_vmi(struct cache *cache, const char *namespace,
+	const char *vmi_uid);
+
 /* ---- migrations ---- */
 
 /* The pod in which the VM of a migration's target pod runs; NULL: none. See
@@ -122,6 +141,9 @@ struct usage cache_usage(const struct cache *cache, const char *uid);
  * cache_remove_pod(). False: there is no such pod. */
 must_check bool cache_put_copy(struct cache *cache, const char *uid,
 	const char *copy_uid, const char *node, int64_t now_us);
+
+/* Returns the number of pods that count as VMs. */
+size_t cache_vms(const struct cache *cache);
 
 /* Returns the number of nodes whose load is fresh. */
 size_t cache_fresh_loads(const struct cache *cache, int64_t now_us);

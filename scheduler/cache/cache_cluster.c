@@ -18,6 +18,16 @@ void cache_put_nominated(struct cache *cache, struct pod *pod)
 	cluster_add_nominated(&cache->cluster, pod);
 }
 
+size_t cache_vms(const struct cache *cache)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < cache->cluster.count; i++) {
+		count += cache->cluster.nodes[i]->vms.count;
+	}
+	return count;
+}
+
 size_t cache_fresh_loads(const struct cache *cache, int64_t now_us)
 {
 	size_t fresh = 0;

@@ -75,7 +75,7 @@ void launcher_outcomes_left(struct cache *cache, const char *uid,
 	const struct pod *pod = cache_pod(cache, uid);
 	struct vm_failures *failures = &cache->cluster.failures;
 
-	if (pod == NULL || !pod->is_vm || cache_is_assumed(cache, uid)) {
+	if (pod == NULL || !pod->is_launcher || cache_is_assumed(cache, uid)) {
 		return;
 	}
 	if (pod->is_target && cache_migration_source(cache, pod) != NULL) {

@@ -248,7 +248,7 @@ static bool replaces(const struct pod *pod, const struct reservation *held)
 		return false;
 	}
 	return held->source == NULL ||
-		(pod->is_vm && !pod->is_provisional &&
+		(pod->is_launcher && !pod->is_provisional &&
 			strcmp(held->source, pod->uid) != 0);
 }
 

@@ -5,11 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct vm_pods {
-	const struct pod **list; /* owned; in no order */
-	size_t count, capacity;
-};
-
 static void pods_free(struct vm_pods *pods)
 {
 	if (pods != NULL) {
@@ -37,7 +32,7 @@ static char *key_of(const char *namespace, const char *vmi_uid)
 
 static bool is_indexed(const struct pod *pod)
 {
-	return pod->is_vm && *pod->vmi_uid != '\0' && !pod->is_provisional &&
+	return pod->is_launcher && *pod->vmi_uid != '\0' &&
 		pod->original == NULL;
 }
 
@@ -85,18 +80,16 @@ void vm_index_remove(struct vm_index *index, const struct pod *pod)
 	}
 }
 
-const struct pod *vm_index_pod(const struct vm_index *index,
-	const char *namespace, const char *vmi_uid, size_t i)
+const struct vm_pods *vm_index_pods(const struct vm_index *index,
+	const char *namespace, const char *vmi_uid)
 {
-	const struct vm_pods *pods = find(index, namespace, vmi_uid);
-
-	return pods == NULL || i >= pods->count ? NULL : pods->list[i];
+	return find(index, namespace, vmi_uid);
 }
 
 static bool is_source(const struct pod *pod)
 {
-	return !pod->is_target && !pod->is_deleting &&
-		pod->phase == POD_RUNNING;
+	return pod->is_vm && !pod->is_provisional && !pod->is_target &&
+		!pod->is_deleting && pod->phase == POD_RUNNING;
 }
 
 const struct pod *vm_index_source(const struct vm_index *index,

@@ -2,7 +2,7 @@
  *
  * A pod's label names the UID of its VMI, and the pod's author writes it: a VMI
  * is known by its namespace and its UID, and a pod of another namespace is none
- * of its pods. */
+ * of its pods. Whether a pod counts as a VM is for cache/vm_claims.h to say. */
 #pragma once
 
 #include "lib/map.h"
@@ -15,15 +15,22 @@ struct vm_index {
 
 void vm_index_fini(struct vm_index *index);
 
-/* Pods that are no launcher, temporary pods and copies are left out. */
+/* The pods of a VMI, in no order. */
+struct vm_pods {
+	const struct pod **list; /* owned */
+	size_t count, capacity;
+};
+
+/* Pods that are no launcher and copies are left out. */
 void vm_index_add(struct vm_index *index, const struct pod *pod);
 void vm_index_remove(struct vm_index *index, const struct pod *pod);
 
-/* The pods of a VMI, from i = 0 on, in no order. NULL: no more. */
-const struct pod *vm_index_pod(const struct vm_index *index,
-	const char *namespace, const char *vmi_uid, size_t i);
+/* NULL: none. */
+const struct vm_pods *vm_index_pods(const struct vm_index *index,
+	const char *namespace, const char *vmi_uid);
 
 /* The pod in which the VM of a migration's target pod runs: of the same VMI and
- * namespace, running, and neither a target nor being deleted. NULL: none. */
+ * namespace, running, and neither a target nor being deleted, nor a temporary
+ * pod, nor one that does not count as a VM. NULL: none. */
 const struct pod *vm_index_source(const struct vm_index *index,
 	const struct pod *target);

@@ -133,6 +133,13 @@ static int read_object(struct node *out, struct interner *interner,
 	return 0;
 }
 
+/* VMs may use more than is allocatable. */
+static void bound_vms(struct node *node)
+{
+	node_vms_set_cores(&node->vms,
+		fmax((double)node->cpu_milli / 1000, node->metrics.cores));
+}
+
 int node_new(struct node **out, struct interner *interner,
 	const struct json_value *object, struct error *err)
 {
@@ -142,6 +149,7 @@ int node_new(struct node **out, struct interner *interner,
 	if (r < 0) {
 		return r;
 	}
+	bound_vms(&node);
 	*out = xmemdup(&node, sizeof(node));
 	return 0;
 }
@@ -224,6 +232,7 @@ int node_update(struct node *node, const struct json_value *object,
 	inherit(&fresh, node);
 	release_object(node);
 	*node = fresh;
+	bound_vms(node);
 	return 0;
 }
 
@@ -383,6 +392,7 @@ void node_set_load(struct node *node, const struct node_load *load,
 	int64_t sample_us, int64_t now_us)
 {
 	node_metrics_set(&node->metrics, load, sample_us);
+	bound_vms(node);
 	set_hugepages(node, load);
 	node_vms_set_load(&node->vms, load,
 		sample_us < now_us ? sample_us : now_us);

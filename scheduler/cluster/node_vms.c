@@ -1,5 +1,6 @@
 #include "scheduler/cluster/node_vms.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,12 @@ static void update_sum(struct node_vm *vm)
 {
 	vm->sum = (struct model_sum){ 0 };
 	model_add(&vm->sum, &vm->model);
+	if (vm->is_by_measure) {
+		vm->sum.own = vm->model.seen_cores;
+		vm->sum.by_prior = 0;
+		vm->sum.variance = usage_variance(&vm->model.usage);
+		vm->sum.by_deviation = 0;
+	}
 }
 
 /* From zero, because sums of doubles drift if values are subtracted. */
@@ -49,6 +56,26 @@ static void recompute_sums(struct node_vms *vms)
 	}
 }
 
+static double vcpus_of(const struct node_vms *vms, const struct node_vm *vm)
+{
+	return vms->cores > 0 ? fmin(vm->vcpus, vms->cores) : vm->vcpus;
+}
+
+void node_vms_set_cores(struct node_vms *vms, double cores)
+{
+	if (cores == vms->cores) {
+		return;
+	}
+	vms->cores = cores;
+	for (size_t i = 0; i < vms->count; i++) {
+		struct node_vm *vm = &vms->list[i];
+
+		vm->model.vcpus = vcpus_of(vms, vm);
+		update_sum(vm);
+	}
+	recompute_sums(vms);
+}
+
 void node_vms_add(struct node_vms *vms, const struct pod *pod, int64_t bound_us)
 {
 	/* Earlier use is not typical: a VM is idle while its image is pulled
@@ -62,7 +89,6 @@ void node_vms_add(struct node_vms *vms, const struct pod *pod, int64_t bound_us)
 	vm = &vms->list[vms->count++];
 	*vm = (struct node_vm){
 		.model = {
-			.vcpus = pod->vcpus,
 			.usage = pod->usage,
 			.observed_us = pod->observed_us > booted_us
 				? pod->observed_us
@@ -70,6 +96,8 @@ void node_vms_add(struct node_vms *vms, const struct pod *pod, int64_t bound_us)
 		},
 		.is_dedicated = pod->is_dedicated,
 		.is_arriving = pod->is_target,
+		.is_unproven = pod->belief.is_unproven,
+		.vcpus = pod->vcpus,
 		.announced = pod->announced,
 		.charge = {
 			.memory_bytes = (double)pod->requests.memory_bytes,
@@ -77,6 +105,7 @@ void node_vms_add(struct node_vms *vms, const struct pod *pod, int64_t bound_us)
 		},
 	};
 	strncpy(vm->uid, pod->uid, sizeof(vm->uid) - 1);
+	vm->model.vcpus = vcpus_of(vms, vm);
 	update_sum(vm);
 	recompute_sums(vms);
 }
@@ -137,6 +166,8 @@ static void observe(struct node_vm *vm, const struct node_load *load,
 	}
 	model->seen_cores = seen->used_cores;
 	vm->charge.seen_memory_bytes = seen->memory_bytes;
+	vm->is_by_measure = vm->is_unproven &&
+		sample_us - vm->charge.bound_us >= FORECAST_UNSEEN_US;
 	if (vm->is_arriving) {
 		/* The idle copy says nothing about the VM. */
 		if (sample_us > model->observed_us) {
@@ -226,12 +257,14 @@ void node_vms_add_expected(const struct node_vms *vms, struct model_prior prior,
 	}
 }
 
-/* Never above the VM's vCPUs. */
+/* Never above the VM's vCPUs. Nobody announces what nothing proves. */
 static double announced_cores(const struct node_vms *vms,
 	const struct node_vm *vm, int64_t now_us)
 {
-	double cores =
-		announcement_cores(vm->announced, now_us + vms->wall_offset_us);
+	double cores = vm->is_by_measure
+		? 0
+		: announcement_cores(vm->announced,
+			  now_us + vms->wall_offset_us);
 
 	return cores < vm->model.vcpus ? cores : vm->model.vcpus;
 }
@@ -269,6 +302,11 @@ bool node_vms_forecast(const struct node_vms *vms, const char *uid,
 		return false;
 	}
 	*out = model_forecast(&vm->model, prior);
+	if (vm->is_by_measure) {
+		out->cores = vm->sum.own;
+		out->variance = vm->sum.variance;
+		out->third = vm->sum.variance * vm->model.vcpus;
+	}
 	announced = announced_cores(vms, vm, now_us);
 	out->cores = announced > out->cores ? announced : out->cores;
 	return true;

@@ -2,7 +2,12 @@
  *
  * A VM is "seen" if the node's load lists it. The launcher of a VM that is on
  * its way to the node is idle and says nothing of the VM: its use is not
- * learnt, and the use that its source showed counts. All times are on one clock
+ * learnt, and the use that its source showed counts.
+ *
+ * No VM is expected to use more than the cores of its node. A VM that nothing
+ * proves (see cache/vm_claims.h) counts by its measured use alone once it is
+ * measured and was bound FORECAST_UNSEEN_US ago: its author may have made up
+ * the vCPUs and the announcement. All times are on one clock
  * of the caller. A load is borrowed for the call. Pure. */
 #pragma once
 
@@ -20,8 +25,11 @@ struct node_vm {
 	/* A decision reads the members before the model, of all VMs that
 	 * start: they share cache lines. */
 	struct forecast_charge charge;
-	bool is_dedicated;    /* dedicated CPUs: not in the sums */
-	bool is_arriving;     /* a migration's target: the VM runs elsewhere */
+	bool is_dedicated; /* dedicated CPUs: not in the sums */
+	bool is_arriving;  /* a migration's target: the VM runs elsewhere */
+	bool is_unproven;
+	bool is_by_measure;   /* counts by its measured use alone */
+	double vcpus;	      /* of the VM; the model's are those that count */
 	struct model_sum sum; /* of this VM alone */
 	struct model_vm model;
 	char uid[REPORT_UID_MAX];
@@ -33,6 +41,7 @@ struct node_vm {
 struct node_vms {
 	struct node_vm *list; /* owned; in no order */
 	size_t count, capacity;
+	double cores;	   /* of the node; 0: not known */
 	int64_t newest_us; /* the newest bound_us */
 	/* VMs without dedicated CPUs that announce their use, and the unix time
 	 * at 0 of the clock of all other times. */
@@ -50,6 +59,9 @@ void node_vms_add(struct node_vms *vms, const struct pod *pod,
 	int64_t bound_us);
 /* An unknown uid is fine. */
 void node_vms_remove(struct node_vms *vms, const char *uid);
+
+/* The node has this many cores. 0: not known. */
+void node_vms_set_cores(struct node_vms *vms, double cores);
 
 /* Observes all VMs up to until_us. */
 void node_vms_set_load(struct node_vms *vms, const struct node_load *load,

@@ -253,6 +253,14 @@ void inventory_expire(struct inventory *inventory, uint64_t now_us)
 
 /* ---- VMIs ---- */
 
+static void tell_vmi(struct inventory *inventory, const struct vmi *vmi)
+{
+	if (inventory->handler.on_vmi != NULL) {
+		inventory->handler.on_vmi(inventory->handler.owner,
+			vmi->namespace, vmi->uid);
+	}
+}
+
 /* Removes the VMI from all maps but the first. */
 static void unlink_vmi(struct inventory *inventory, const struct vmi *vmi)
 {
@@ -315,7 +323,7 @@ int inventory_put_vmi(struct inventory *inventory,
 	const struct json_value *object, uint64_t now_us, struct error *err)
 {
 	struct vmi *fresh = NULL, *old;
-	bool has_changed;
+	bool has_changed, has_same_pods;
 	int r = vmi_read(&fresh, inventory->interner, object, err);
 
 	inventory->now_us = now_us;
@@ -327,6 +335,7 @@ int inventory_put_vmi(struct inventory *inventory,
 	old = map_put(&inventory->vmis, fresh->uid, fresh);
 	fresh->busy_us = busy_since(fresh, old, now_us);
 	has_changed = old == NULL || !vmi_has_same_migration(old, fresh);
+	has_same_pods = old != NULL && vmi_has_same_pods(old, fresh);
 	if (old != NULL) {
 		inventory->is_counted = inventory->is_counted &&
 			map_get(&inventory->busy, old->uid) == NULL;
@@ -335,6 +344,9 @@ int inventory_put_vmi(struct inventory *inventory,
 	}
 	link_vmi(inventory, fresh);
 	follow_migration(inventory, fresh, has_changed);
+	if (!has_same_pods) {
+		tell_vmi(inventory, fresh);
+	}
 	return 0;
 }
 
@@ -351,6 +363,7 @@ void inventory_remove_vmi(struct inventory *inventory, const char *uid)
 	inventory->is_counted = false;
 	key = xasprintf("%s/%s", vmi->namespace, vmi->name);
 	open = map_get(&inventory->unfinished, key);
+	tell_vmi(inventory, vmi);
 	vmi_free(vmi, inventory->interner);
 	if (open != NULL) {
 		tell(inventory, open->migration);

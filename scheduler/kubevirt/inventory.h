@@ -24,6 +24,7 @@ struct inventory_handler {
 		const struct vmi *vmi);
 	void (*on_migration_gone)(void *owner,
 		const struct migration *migration);
+	void (*on_vmi)(void *owner, const char *namespace, const char *uid);
 	void *owner;
 };
 

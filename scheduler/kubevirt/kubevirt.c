@@ -119,6 +119,16 @@ static void on_migration_gone(void *owner, const struct migration *migration)
 	}
 }
 
+static void on_vmi_change(void *owner, const char *namespace, const char *uid)
+{
+	struct kubevirt *kubevirt = owner;
+
+	if (kubevirt->options.on_vmi != NULL) {
+		kubevirt->options.on_vmi(kubevirt->options.owner, namespace,
+			uid);
+	}
+}
+
 static void on_ordered(void *owner, const char *move_id, const char *name,
 	const char *error)
 {
@@ -250,7 +260,7 @@ struct kubevirt *kubevirt_new(struct kube_client *client,
 	kubevirt->inventory = xcalloc(1, sizeof(*kubevirt->inventory));
 	inventory_init(kubevirt->inventory, kubevirt->cluster,
 		&(struct inventory_handler){ on_migration, on_migration_gone,
-			kubevirt });
+			on_vmi_change, kubevirt });
 	if (options->others_us != 0) {
 		kubevirt->inventory->others_us = options->others_us;
 	}
@@ -342,6 +352,11 @@ bool kubevirt_is_ready(const struct kubevirt *kubevirt, struct buffer *why)
 			why) &&
 		watch_status_is_running(&kubevirt->status[WATCH_KUBEVIRTS],
 			why);
+}
+
+bool kubevirt_knows_vmis(const struct kubevirt *kubevirt)
+{
+	return kubevirt->status[WATCH_VMIS].is_running;
 }
 
 bool kubevirt_may_order(const struct kubevirt *kubevirt, struct buffer *why)

@@ -43,6 +43,9 @@ struct kubevirt_options {
 	 * the last minute, is gone. */
 	void (*on_migration_gone)(void *owner,
 		const struct migration *migration);
+	/* A VMI appeared or is gone, or it allows its pods something else: see
+	 * cache/vm_claims.h. */
+	void (*on_vmi)(void *owner, const char *namespace, const char *uid);
 	/* The answer to kubevirt_order() and kubevirt_cancel(); error "": it
 	 * worked, and name is the migration object's. */
 	void (*on_ordered)(void *owner, const char *move_id, const char *name,
@@ -68,6 +71,9 @@ bool kubevirt_is_ready(const struct kubevirt *kubevirt, struct buffer *why);
  * and the account may create and delete migrations (SelfSubjectAccessReviews,
  * repeated every few minutes). False: appends one sentence why not. */
 bool kubevirt_may_order(const struct kubevirt *kubevirt, struct buffer *why);
+
+/* All VMIs are known, as of the last poll. */
+bool kubevirt_knows_vmis(const struct kubevirt *kubevirt);
 
 const struct vmi *kubevirt_vmi(const struct kubevirt *kubevirt,
 	const char *uid); /* NULL: not known */

@@ -2,9 +2,11 @@
 
 #include "kube/quantity.h"
 #include "kube/time.h"
+#include "lib/buffer.h"
 #include "lib/memory.h"
 #include "scheduler/kubevirt/conditions.h"
 #include "scheduler/kubevirt/packed_texts.h"
+#include "scheduler/launcher/launcher_needs.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -82,8 +84,23 @@ static void read_status(struct vmi *vmi, const struct json_value *status)
 	vmi->ended_wall_us = time_at(migration, "endTimestamp");
 }
 
+/* A longer text would be cut. */
+static void list_pods(struct buffer *out, const struct json_value *active)
+{
+	const struct json_value *v = json_value_first(active);
+
+	buffer_text(out, "");
+	for (; v != NULL; v = json_value_next(v)) {
+		const char *uid = json_value_key(v);
+
+		if (uid != NULL && out->len + strlen(uid) < PACKED_TEXT_MAX) {
+			buffer_printf(out, "%s\n", uid);
+		}
+	}
+}
+
 static struct vmi *with_texts(const struct vmi *vmi,
-	const struct json_value *object)
+	const struct json_value *object, const char *active_pods)
 {
 	const struct json_value *status = json_value_get(object, "status");
 	const struct json_value *move =
@@ -103,6 +120,7 @@ static struct vmi *with_texts(const struct vmi *vmi,
 		TEXT(failure_reason, move, "failureReason"),
 		TEXT(migration_source, move, "sourceNode"),
 		TEXT(migration_target, move, "targetNode"),
+		{ offsetof(struct vmi, active_pods), active_pods },
 		{ offsetof(struct vmi, why_not),
 			why_not(condition_find(status, "LiveMigratable")) },
 	};
@@ -126,6 +144,7 @@ int vmi_read(struct vmi **out, struct interner *interner,
 {
 	const struct json_value *meta = json_value_get(object, "metadata");
 	const char *name = json_value_text_at(meta, "name", "");
+	scoped_buffer struct buffer pods = BUFFER_MAX(PACKED_TEXT_MAX + 1);
 	struct vmi vmi = { 0 };
 	int r;
 
@@ -139,11 +158,15 @@ int vmi_read(struct vmi **out, struct interner *interner,
 	vmi.consent = consent_read(json_value_get(meta, "annotations"));
 	read_status(&vmi, json_value_get(object, "status"));
 	vmi.guest_bytes = guest_bytes_of(object);
+	vmi.cpus = launcher_needs_cpus(object);
+	vmi.is_dedicated = json_value_true(
+		json_value_at(object, "spec/domain/cpu/dedicatedCpuPlacement"));
 	launcher_vm_read(&vmi.launcher, interner, object);
 	if (json_value_get(meta, "deletionTimestamp") != NULL) {
 		vmi.is_running = false;
 	}
-	*out = with_texts(&vmi, object);
+	list_pods(&pods, json_value_at(object, "status/activePods"));
+	*out = with_texts(&vmi, object, pods.data);
 	return 0;
 }
 
@@ -160,6 +183,13 @@ bool vmi_is_evacuating(const struct vmi *vmi)
 {
 	return *vmi->evacuating != '\0' &&
 		strcmp(vmi->evacuating, vmi->node) == 0;
+}
+
+bool vmi_has_same_pods(const struct vmi *a, const struct vmi *b)
+{
+	return a->cpus == b->cpus && a->is_dedicated == b->is_dedicated &&
+		strcmp(a->active_pods, b->active_pods) == 0 &&
+		strcmp(a->namespace, b->namespace) == 0;
 }
 
 bool vmi_has_same_migration(const struct vmi *a, const struct vmi *b)

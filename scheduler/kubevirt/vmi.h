@@ -24,6 +24,10 @@ struct vmi {
 	/* status.migrationMethod: a migration would copy its disks as well. */
 	bool copies_disks;
 	double guest_bytes; /* memory of the guest; 0: unknown */
+	/* What its pods may count: see cache/vm_claims.h. */
+	double cpus; /* launcher_needs_cpus() */
+	bool is_dedicated;
+	char *active_pods; /* status.activePods: UIDs, one a line */
 	enum consent consent;
 	/* status.migrationState: unfinished, or how the last one ended. The
 	 * state of an earlier migration stays until the next begins. */
@@ -47,6 +51,9 @@ void vmi_free(struct vmi *vmi, struct interner *interner); /* NULL is fine */
 
 /* KubeVirt empties the node: the VMI is marked and still there. */
 bool vmi_is_evacuating(const struct vmi *vmi);
+
+/* Both allow their pods the same. */
+bool vmi_has_same_pods(const struct vmi *a, const struct vmi *b);
 
 /* Both tell the same of the last migration. */
 bool vmi_has_same_migration(const struct vmi *a, const struct vmi *b);

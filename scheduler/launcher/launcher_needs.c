@@ -1,6 +1,7 @@
 #include "scheduler/launcher/launcher_needs.h"
 
 #include "kube/quantity.h"
+#include "lib/memory.h"
 #include "scheduler/launcher/launcher_extras.h"
 #include "scheduler/launcher/launcher_shape.h"
 
@@ -131,6 +132,42 @@ static void read_cpu(struct launcher_reading *out,
 		json_value_true(json_value_get(cpu, "isolateEmulatorThread"));
 	out->model = model;
 	out->is_host_model = *model == '\0' || strcmp(model, "host-model") == 0;
+}
+
+static bool says_cpus(const struct json_value *domain)
+{
+	static const char *const paths[] = { "cpu", "resources/requests/cpu",
+		"resources/limits/cpu" };
+
+	for (size_t i = 0; i < count_of(paths); i++) {
+		if (json_value_at(domain, paths[i]) != NULL) {
+			return true;
+		}
+	}
+	return false;
+}
+
+double launcher_needs_cpus(const struct json_value *object)
+{
+	const struct json_value *spec = json_value_get(object, "spec");
+	const struct json_value *domain = json_value_get(spec, "domain");
+	struct launcher_needs needs = { 0 };
+	unsigned current = 0, isolated;
+	struct error err;
+
+	if (!says_cpus(domain) || read_vcpus(&needs, domain, &err) < 0 ||
+		launcher_extras_read(&needs, spec, &err) < 0 ||
+		read_topology(&current,
+			json_value_at(object, "status/currentCPUTopology"),
+			&err) < 0) {
+		return 0;
+	}
+	isolated = json_value_true(
+			   json_value_at(domain, "cpu/isolateEmulatorThread"))
+		? 2
+		: 0;
+	return (current > needs.vcpus ? current : needs.vcpus) +
+		needs.io_threads + isolated;
 }
 
 /* ---- memory ---- */

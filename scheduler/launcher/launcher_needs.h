@@ -22,3 +22,9 @@ struct launcher_reading {
  * no VM has. */
 must_check int launcher_needs_read(struct launcher_reading *out,
 	const struct json_value *spec, struct error *err);
+
+/* The CPUs that the launcher pod of a VMI may have for its VM at most: of its
+ * vCPUs as specified or as they are now, its I/O threads, and the two that an
+ * isolated emulator takes. 0: the VMI says nothing of its CPUs, or amounts that
+ * no VM has. object: a VirtualMachineInstance as the API server has it. */
+double launcher_needs_cpus(const struct json_value *object);

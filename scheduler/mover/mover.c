@@ -13,6 +13,7 @@
 #include "scheduler/mover/pauses.h"
 #include "scheduler/mover/round.h"
 #include "scheduler/mover/takeover.h"
+#include "scheduler/mover/vm_beliefs.h"
 #include "scheduler/mover/warnings.h"
 
 #include <math.h>
@@ -192,17 +193,6 @@ static void follow_moves(struct mover *mover, struct moment now)
 	}
 }
 
-/* A round counts them otherwise. */
-static size_t count_vms(const struct cache *cache)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < cache->cluster.count; i++) {
-		count += cache->cluster.nodes[i]->vms.count;
-	}
-	return count;
-}
-
 static void lead(struct mover *mover, struct moment now)
 {
 	scoped_buffer struct buffer why = BUFFER_MAX(WHY_MAX);
@@ -217,7 +207,8 @@ static void lead(struct mover *mover, struct moment now)
 	}
 	pauses_tick(&mover->pauses, &mover->recorder, now);
 	if (mover->options.mode == MOVER_OFF) {
-		mover->actions.vms = count_vms(mover->options.cache);
+		/* A round counts them otherwise. */
+		mover->actions.vms = cache_vms(mover->options.cache);
 	} else if (mover->round.phase == ROUND_IDLE &&
 		now.now_us - mover->round_us >= MOVER_ROUND_US) {
 		start_round(mover, now);
@@ -238,6 +229,7 @@ static void on_tick(void *owner)
 				mover->options.cache);
 		}
 	}
+	vm_beliefs_tick(mover->options.cache, mover->kubevirt);
 	if (leads && !mover->leads) {
 		begin_term(mover, now);
 	} else if (!leads && mover->leads) {
@@ -250,6 +242,13 @@ static void on_tick(void *owner)
 }
 
 /* ---- KubeVirt ---- */
+
+static void on_vmi(void *owner, const char *namespace, const char *uid)
+{
+	const struct mover *mover = owner;
+
+	cache_judge_vmi(mover->options.cache, namespace, uid);
+}
 
 static void on_migration(void *owner, const struct migration *migration,
 	const struct vmi *vmi)
@@ -459,6 +458,7 @@ struct mover *mover_new(const struct mover_options *options)
 			.others_us = options->others_us,
 			.on_migration = on_migration,
 			.on_migration_gone = on_migration_gone,
+			.on_vmi = on_vmi,
 			.on_ordered = on_ordered,
 			.owner = mover });
 	connect_parts(mover);

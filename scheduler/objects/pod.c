@@ -95,7 +95,7 @@ static void read_migration(struct pod *pod, const struct json_value *object)
 	const struct json_value *annotations =
 		json_value_at(object, "metadata/annotations");
 
-	pod->is_target = pod->is_vm && launcher_is_target(object);
+	pod->is_target = pod->is_launcher && launcher_is_target(object);
 	pod->is_move = pod->is_target &&
 		strncmp(text_in(annotations, "kubevirt.io/migrationJobName"),
 			POD_MOVE_PREFIX, strlen(POD_MOVE_PREFIX)) == 0;
@@ -122,7 +122,7 @@ static void read_identity(struct pod *pod, const struct json_value *object)
 	pod->generation = integer_at(object, "metadata/generation");
 	pod->priority = priority_of(object);
 	pod->phase = phase_of(object);
-	pod->is_vm =
+	pod->is_launcher =
 		strcmp(text_in(labels, "kubevirt.io"), "virt-launcher") == 0;
 	pod->is_provisional =
 		strcmp(text_in(annotations,
@@ -133,8 +133,50 @@ static void read_identity(struct pod *pod, const struct json_value *object)
 				"schedulingGates")) != NULL;
 	pod->bound_wall_us = bound_at(object);
 	pod->started_wall_us =
-		pod->is_vm ? launcher_started_us(object) : TIME_LONG_AGO;
+		pod->is_launcher ? launcher_started_us(object) : TIME_LONG_AGO;
 	read_migration(pod, object);
+}
+
+const struct pod_belief pod_belief_stated = {
+	.is_vm = true,
+	.may_be_dedicated = true,
+	.vcpus_max = FORECAST_VCPUS_MAX,
+};
+
+const struct pod_belief pod_belief_unproven = {
+	.is_vm = true,
+	.is_unproven = true,
+	.may_be_dedicated = true,
+	.requests_dedicated = true,
+	.vcpus_max = FORECAST_VCPUS_MAX,
+};
+
+void pod_believe(struct pod *pod, const struct pod_belief *belief)
+{
+	double requested = (double)pod->requests.cpu_milli / 1000;
+
+	pod->belief = *belief;
+	pod->is_vm = pod->is_launcher && belief->is_vm;
+	pod->is_dedicated =
+		pod->is_vm && pod->states_dedicated && belief->may_be_dedicated;
+	pod->vcpus =
+		pod->is_vm ? fmin(pod->stated_vcpus, belief->vcpus_max) : 0;
+	if (pod->is_dedicated && belief->requests_dedicated) {
+		pod->vcpus = fmin(pod->vcpus, requested);
+	}
+	pod->expected_cores = pod->is_vm ? pod->vcpus * MODEL_SHARE
+					 : fmin(requested, FORECAST_VCPUS_MAX);
+}
+
+bool pod_is_believed(const struct pod *pod, const struct pod_belief *belief)
+{
+	const struct pod_belief *was = &pod->belief;
+
+	return was->is_vm == belief->is_vm &&
+		was->is_unproven == belief->is_unproven &&
+		was->may_be_dedicated == belief->may_be_dedicated &&
+		was->requests_dedicated == belief->requests_dedicated &&
+		was->vcpus_max == belief->vcpus_max;
 }
 
 static bool requests_resource(const struct pod *pod, const char *resource)
@@ -180,17 +222,14 @@ static void read_requests(struct pod *pod, const struct json_value *spec,
 			status, behaviours, &err),
 		&err);
 	nonzero_read(&pod->nonzero, spec, &pod->requests);
-	if (pod->is_vm) {
+	if (pod->is_launcher) {
 		pod->compute = launcher_compute_of(spec);
 	}
 	pod->requests_kvm = requests_resource(pod, "devices.kubevirt.io/kvm");
 	pod->requests_hugepages = requests_hugepages(pod);
-	pod->vcpus = pod->is_vm ? forecast_vcpus(spec) : 0;
-	pod->is_dedicated = pod->is_vm && forecast_is_dedicated(spec);
-	pod->expected_cores = pod->is_vm
-		? pod->vcpus * MODEL_SHARE
-		: fmin((double)pod->requests.cpu_milli / 1000,
-			  FORECAST_VCPUS_MAX);
+	pod->stated_vcpus = pod->is_launcher ? forecast_vcpus(spec) : 0;
+	pod->states_dedicated = pod->is_launcher && forecast_is_dedicated(spec);
+	pod_believe(pod, &pod_belief_stated);
 }
 
 static void read_announcement(struct pod *pod, const struct json_value *object)
@@ -201,7 +240,7 @@ static void read_announcement(struct pod *pod, const struct json_value *object)
 	struct announcement announced;
 	struct error err;
 
-	if (!pod->is_vm || *text == '\0') {
+	if (!pod->is_launcher || *text == '\0') {
 		return;
 	}
 	if (announcement_parse(&announced, text, &err) < 0) {

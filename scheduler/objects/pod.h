@@ -44,6 +44,20 @@ enum pod_depth {
 	POD_UNSCHEDULED, /* its constraints, too */
 };
 
+/* What is believed of a launcher pod: see cache/vm_claims.h. Zeroed: it is an
+ * ordinary pod. */
+struct pod_belief {
+	bool is_vm;
+	bool is_unproven; /* nothing proves it */
+	bool may_be_dedicated;
+	/* Kubernetes gives a pod as many CPUs of its own as it requests. */
+	bool requests_dedicated;
+	double vcpus_max;
+};
+
+/* It is what it says; and the same while nothing proves it. */
+extern const struct pod_belief pod_belief_stated, pod_belief_unproven;
+
 struct pod {
 	struct interner *interner; /* borrowed */
 
@@ -57,7 +71,8 @@ struct pod {
 	int64_t generation;
 	int32_t priority;
 	enum pod_phase phase;
-	bool is_vm;	  /* label kubevirt.io=virt-launcher */
+	bool is_launcher; /* label kubevirt.io=virt-launcher */
+	bool is_vm;	  /* a launcher that counts as a VM */
 	bool is_deleting; /* a deletionTimestamp is set */
 	/* Annotation kubevirt.io/ephemeral-provisioning: see
 	 * cache/reservations.h. */
@@ -99,10 +114,14 @@ struct pod {
 	struct launcher_compute compute; /* of a VM: requests of `compute` */
 	bool requests_kvm;		 /* requests devices.kubevirt.io/kvm */
 	bool requests_hugepages;
-	double vcpus;	       /* of a VM: see objects/forecast.h; else 0 */
-	bool is_dedicated;     /* the vCPUs have CPUs of their own */
-	double expected_cores; /* without any usage of its own */
-	struct usage usage;    /* of this VM; zeroed: unknown */
+	/* What a launcher's spec says of it: see forecast/forecast.h. */
+	double stated_vcpus;
+	bool states_dedicated;
+	struct pod_belief belief; /* by pod_believe(), as the next four */
+	double vcpus;		  /* of a VM; else 0 */
+	bool is_dedicated;	  /* the vCPUs have CPUs of their own */
+	double expected_cores;	  /* without any usage of its own */
+	struct usage usage;	  /* of this VM; zeroed: unknown */
 	/* Owned; the annotation plimsoll.io/expected-cores of a VM, or the
 	 * sentence why it is ignored. NULL: none. */
 	struct announcement *announced;
@@ -136,6 +155,12 @@ must_check int pod_new_by(struct pod **out, struct interner *interner,
 	const struct json_value *object, enum pod_depth depth,
 	struct behaviours behaviours, struct error *err);
 void pod_free(struct pod *pod); /* NULL is fine */
+
+/* Makes the pod count as is believed. Not while a node counts it. */
+void pod_believe(struct pod *pod, const struct pod_belief *belief);
+
+/* Nothing would change. */
+bool pod_is_believed(const struct pod *pod, const struct pod_belief *belief);
 
 /* The pod as it would be with another uid on another node. Never NULL. */
 struct pod *pod_copy(struct pod *pod, const char *uid, const char *node);

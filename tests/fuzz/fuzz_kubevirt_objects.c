@@ -150,7 +150,8 @@ static void world_init(struct world *world)
 	cluster_init(&world->cluster, world->interner);
 	world->policies.interner = world->interner;
 	inventory_init(&world->inventory, &world->cluster,
-		&(struct inventory_handler){ on_migration, on_gone, world });
+		&(struct inventory_handler){ on_migration, on_gone, NULL,
+			world });
 }
 
 static void world_fini(struct world *world)

@@ -41,10 +41,16 @@ static void on_gone(void *owner, const struct migration *migration)
 	buffer_printf(&world.calls, "%s gone;", name_of(migration));
 }
 
+static void on_vmi(void *owner, const char *namespace, const char *uid)
+{
+	(void)owner;
+	buffer_printf(&world.pods_of, "%s/%s;", namespace, uid);
+}
+
 static int setup(void **state)
 {
 	static const struct inventory_handler handler = { on_migration, on_gone,
-		NULL };
+		on_vmi, NULL };
 
 	(void)state;
 	memset(&world, 0, sizeof(world));

@@ -63,6 +63,11 @@ bool kubevirt_is_ready(const struct kubevirt *kubevirt, struct buffer *why)
 	return fake_answer(kubevirt->not_ready, why);
 }
 
+bool kubevirt_knows_vmis(const struct kubevirt *kubevirt)
+{
+	return kubevirt->not_ready == NULL;
+}
+
 bool kubevirt_may_order(const struct kubevirt *kubevirt, struct buffer *why)
 {
 	return fake_answer(kubevirt->not_ordering, why);
