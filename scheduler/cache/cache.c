@@ -190,7 +190,7 @@ void cache_put_pod(struct cache *cache, struct pod *pod, int64_t bound_us)
 {
 	struct cached_pod *old = take_out(cache, pod->uid);
 	struct cached_pod *cached = xcalloc(1, sizeof(*cached));
-	bool is_unprofiled = pod->is_launcher && *pod->vm_name != '\0' &&
+	bool is_unprofiled = pod->is_vm && *pod->vm_name != '\0' &&
 		(old == NULL || old->is_unprofiled);
 
 	/* The API server's time has whole seconds; ours is exact. */

@@ -52,6 +52,13 @@ static bool has_claim(const struct cache *cache, const struct pod *pod)
 static void believe(struct cache *cache, struct cached_pod *cached,
 	const struct pod_belief *belief)
 {
+	struct node *node = cache_find_node(cache, cached->node);
+
+	if (node != NULL && cached->pod->is_vm && belief->is_vm) {
+		pod_believe(cached->pod, belief);
+		node_vms_believe(&node->vms, cached->pod);
+		return;
+	}
 	remove_from_node(cache, cached);
 	pod_believe(cached->pod, belief);
 	add_to_node(cache, cached);

@@ -95,7 +95,7 @@ struct vm_verdict vm_claims_judge(const struct vm_claims *claims,
 	verdict.belief = (struct pod_belief){
 		.is_vm = true,
 		.may_be_dedicated = facts.is_dedicated || facts.cpus == 0,
-		.requests_dedicated = true,
+		.is_bounded = true,
 		.vcpus_max = facts.cpus > 0 ? facts.cpus : FORECAST_VCPUS_MAX,
 	};
 	choose(&verdict, &facts, pods);

@@ -58,7 +58,8 @@ static void recompute_sums(struct node_vms *vms)
 
 static double vcpus_of(const struct node_vms *vms, const struct node_vm *vm)
 {
-	return vms->cores > 0 ? fmin(vm->vcpus, vms->cores) : vm->vcpus;
+	return vm->is_bounded && vms->cores > 0 ? fmin(vm->vcpus, vms->cores)
+						: vm->vcpus;
 }
 
 void node_vms_set_cores(struct node_vms *vms, double cores)
@@ -97,6 +98,7 @@ void node_vms_add(struct node_vms *vms, const struct pod *pod, int64_t bound_us)
 		.is_dedicated = pod->is_dedicated,
 		.is_arriving = pod->is_target,
 		.is_unproven = pod->belief.is_unproven,
+		.is_bounded = pod->belief.is_bounded,
 		.vcpus = pod->vcpus,
 		.announced = pod->announced,
 		.charge = {
@@ -119,6 +121,22 @@ static struct node_vm *find(const struct node_vms *vms, const char *uid)
 		}
 	}
 	return NULL;
+}
+
+void node_vms_believe(struct node_vms *vms, const struct pod *pod)
+{
+	struct node_vm *vm = find(vms, pod->uid);
+
+	if (vm != NULL) {
+		vm->is_dedicated = pod->is_dedicated;
+		vm->is_unproven = pod->belief.is_unproven;
+		vm->is_bounded = pod->belief.is_bounded;
+		vm->is_by_measure &= vm->is_unproven;
+		vm->vcpus = pod->vcpus;
+		vm->model.vcpus = vcpus_of(vms, vm);
+		update_sum(vm);
+		recompute_sums(vms);
+	}
 }
 
 void node_vms_remove(struct node_vms *vms, const char *uid)

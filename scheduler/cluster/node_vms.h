@@ -4,7 +4,8 @@
  * its way to the node is idle and says nothing of the VM: its use is not
  * learnt, and the use that its source showed counts.
  *
- * No VM is expected to use more than the cores of its node. A VM that nothing
+ * No VM is expected to use more than the cores of its node, unless it is read
+ * from a file, where it is what it says. A VM that nothing
  * proves (see cache/vm_claims.h) counts by its measured use alone once it is
  * measured and was bound FORECAST_UNSEEN_US ago: its author may have made up
  * the vCPUs and the announcement. All times are on one clock
@@ -27,8 +28,8 @@ struct node_vm {
 	struct forecast_charge charge;
 	bool is_dedicated; /* dedicated CPUs: not in the sums */
 	bool is_arriving;  /* a migration's target: the VM runs elsewhere */
-	bool is_unproven;
-	bool is_by_measure;   /* counts by its measured use alone */
+	bool is_unproven, is_bounded; /* see struct pod_belief */
+	bool is_by_measure;	      /* counts by its measured use alone */
 	double vcpus;	      /* of the VM; the model's are those that count */
 	struct model_sum sum; /* of this VM alone */
 	struct model_vm model;
@@ -57,6 +58,8 @@ void node_vms_fini(struct node_vms *vms);
 
 void node_vms_add(struct node_vms *vms, const struct pod *pod,
 	int64_t bound_us);
+/* Something else is believed of a pod that counts as a VM as before. */
+void node_vms_believe(struct node_vms *vms, const struct pod *pod);
 /* An unknown uid is fine. */
 void node_vms_remove(struct node_vms *vms, const char *uid);
 

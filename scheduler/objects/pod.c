@@ -147,9 +147,28 @@ const struct pod_belief pod_belief_unproven = {
 	.is_vm = true,
 	.is_unproven = true,
 	.may_be_dedicated = true,
-	.requests_dedicated = true,
+	.is_bounded = true,
 	.vcpus_max = FORECAST_VCPUS_MAX,
 };
+
+static bool is_dedicated(const struct pod *pod, const struct pod_belief *belief)
+{
+	return pod->is_launcher && belief->is_vm && pod->states_dedicated &&
+		belief->may_be_dedicated;
+}
+
+static double vcpus_by(const struct pod *pod, const struct pod_belief *belief)
+{
+	double most = belief->vcpus_max;
+
+	if (!pod->is_launcher || !belief->is_vm) {
+		return 0;
+	}
+	if (belief->is_bounded && is_dedicated(pod, belief)) {
+		most = fmin(most, (double)pod->requests.cpu_milli / 1000);
+	}
+	return fmin(pod->stated_vcpus, most);
+}
 
 void pod_believe(struct pod *pod, const struct pod_belief *belief)
 {
@@ -157,26 +176,19 @@ void pod_believe(struct pod *pod, const struct pod_belief *belief)
 
 	pod->belief = *belief;
 	pod->is_vm = pod->is_launcher && belief->is_vm;
-	pod->is_dedicated =
-		pod->is_vm && pod->states_dedicated && belief->may_be_dedicated;
-	pod->vcpus =
-		pod->is_vm ? fmin(pod->stated_vcpus, belief->vcpus_max) : 0;
-	if (pod->is_dedicated && belief->requests_dedicated) {
-		pod->vcpus = fmin(pod->vcpus, requested);
-	}
+	pod->is_dedicated = is_dedicated(pod, belief);
+	pod->vcpus = vcpus_by(pod, belief);
 	pod->expected_cores = pod->is_vm ? pod->vcpus * MODEL_SHARE
 					 : fmin(requested, FORECAST_VCPUS_MAX);
 }
 
 bool pod_is_believed(const struct pod *pod, const struct pod_belief *belief)
 {
-	const struct pod_belief *was = &pod->belief;
-
-	return was->is_vm == belief->is_vm &&
-		was->is_unproven == belief->is_unproven &&
-		was->may_be_dedicated == belief->may_be_dedicated &&
-		was->requests_dedicated == belief->requests_dedicated &&
-		was->vcpus_max == belief->vcpus_max;
+	return pod->belief.is_vm == belief->is_vm &&
+		pod->belief.is_unproven == belief->is_unproven &&
+		pod->belief.is_bounded == belief->is_bounded &&
+		pod->is_dedicated == is_dedicated(pod, belief) &&
+		pod->vcpus == vcpus_by(pod, belief);
 }
 
 static bool requests_resource(const struct pod *pod, const char *resource)

@@ -49,9 +49,10 @@ enum pod_depth {
 struct pod_belief {
 	bool is_vm;
 	bool is_unproven; /* nothing proves it */
+	/* By the cores of its node, and with dedicated CPUs by its request:
+	 * Kubernetes gives a pod no more of its own. */
+	bool is_bounded;
 	bool may_be_dedicated;
-	/* Kubernetes gives a pod as many CPUs of its own as it requests. */
-	bool requests_dedicated;
 	double vcpus_max;
 };
 

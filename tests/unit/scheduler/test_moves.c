@@ -1,6 +1,7 @@
 #include "scheduler/mover/move_actions.h"
 #include "scheduler/moves.h"
 
+#include "scheduler/cache/cache.h"
 #include "scheduler/loads/aggregators.h"
 #include "scheduler/make_room/room_report.h"
 #include "scheduler/mover/mover.h"
@@ -112,6 +113,7 @@ void __wrap_question_client_tell(struct question_client *client,
 /* ---- the tests ---- */
 
 static struct aggregators aggregators;
+static struct cache cache;
 
 struct answer {
 	unsigned count;
@@ -135,6 +137,7 @@ static void without_moves_the_room_is_answered_at_once(void **state)
 							 60000000 };
 	struct moves *moves =
 		moves_new(&(struct moves_options){ .config = &config,
+			.cache = &cache,
 			.aggregators = &aggregators });
 	struct answer answer = { 0 };
 	struct moves_stats stats;
@@ -159,6 +162,7 @@ static void more_than_may_wait_for_room_get_503_at_once(void **state)
 	const struct scheduler_config config = { .rebalance = MOVER_RECOMMEND };
 	struct moves *moves =
 		moves_new(&(struct moves_options){ .config = &config,
+			.cache = &cache,
 			.aggregators = &aggregators });
 	struct answer answer = { 0 };
 	(void)state;
@@ -176,6 +180,7 @@ static void one_who_left_is_not_told_of_the_room(void **state)
 	const struct scheduler_config config = { .rebalance = MOVER_RECOMMEND };
 	struct moves *moves =
 		moves_new(&(struct moves_options){ .config = &config,
+			.cache = &cache,
 			.aggregators = &aggregators });
 	const struct answers_room room = moves_room(moves);
 	struct answer stays = { 0 }, leaves = { 0 };
@@ -200,6 +205,7 @@ static void without_moves_aggregators_are_told_that_they_are_off(void **state)
 	const struct scheduler_config config = { 0 };
 	struct moves *moves =
 		moves_new(&(struct moves_options){ .config = &config,
+			.cache = &cache,
 			.aggregators = &aggregators });
 	struct rebalance_state told = { 0 };
 	(void)state;

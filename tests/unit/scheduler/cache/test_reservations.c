@@ -362,7 +362,7 @@ static void a_pod_that_takes_no_place_leaves_the_order_alone(void **state)
 	(void)state;
 
 	order();
-	volume->is_vm = false;
+	volume->is_launcher = false;
 	volume->is_target = false;
 	reservations_suspend(&reservations, volume);
 	reservations_assume(&reservations, volume);

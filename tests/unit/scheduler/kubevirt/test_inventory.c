@@ -9,7 +9,8 @@ static struct {
 	struct interner *interner;
 	struct cluster cluster;
 	struct inventory inventory;
-	struct buffer calls; /* of the handler, one line each */
+	struct buffer calls;   /* of the handler, one line each */
+	struct buffer pods_of; /* VMIs that allow their pods something else */
 } world;
 
 /* Ours have the same name in all tests. */
@@ -55,6 +56,7 @@ static int setup(void **state)
 	(void)state;
 	memset(&world, 0, sizeof(world));
 	world.calls = BUFFER_MAX(1 << 16);
+	world.pods_of = BUFFER_MAX(1 << 16);
 	world.interner = interner_new();
 	cluster_init(&world.cluster, world.interner);
 	inventory_init(&world.inventory, &world.cluster, &handler);
@@ -68,6 +70,7 @@ static int teardown(void **state)
 	cluster_fini(&world.cluster);
 	interner_free(world.interner);
 	buffer_fini(&world.calls);
+	buffer_fini(&world.pods_of);
 	return 0;
 }
 
@@ -132,6 +135,45 @@ static void expect_node(const char *name, unsigned out, unsigned in,
 	assert_int_equal(node.in, in);
 	assert_int_equal(node.foreign_out, foreign_out);
 	assert_int_equal(node.foreign_in, foreign_in);
+}
+
+/* Checks and forgets the VMIs whose pods may count otherwise. */
+static void expect_pods_of(const char *expected)
+{
+	assert_string_equal(
+		world.pods_of.data == NULL ? "" : world.pods_of.data, expected);
+	buffer_clear(&world.pods_of);
+}
+
+static void put_vmi_with(const char *spec, const char *status)
+{
+	scoped_free char *text = xasprintf(
+		"{'metadata':{'namespace':'vms','name':'a','uid':'u'},"
+		"'spec':{'domain':{%s}},'status':{%s}}",
+		spec, status);
+	struct json_value *object = given_json(text);
+
+	put_vmi_object(object);
+	json_value_free(object);
+}
+
+static void tells_when_a_vmi_allows_its_pods_something_else(void **state)
+{
+	(void)state;
+	put_vmi_with("'cpu':{'sockets':2}", "");
+	expect_pods_of("vms/u;");
+	put_vmi_with("'cpu':{'sockets':2}", "'nodeName':'n1'");
+	expect_pods_of("");
+	put_vmi_with("'cpu':{'sockets':4}", "'nodeName':'n1'");
+	expect_pods_of("vms/u;");
+	assert_true(inventory_vmi(&world.inventory, "u")->cpus == 4);
+	put_vmi_with("'cpu':{'sockets':4}", "'activePods':{'p':'n1'}");
+	expect_pods_of("vms/u;");
+	put_vmi_with("'cpu':{'sockets':4,'dedicatedCpuPlacement':true}",
+		"'activePods':{'p':'n1'}");
+	expect_pods_of("vms/u;");
+	inventory_remove_vmi(&world.inventory, "u");
+	expect_pods_of("vms/u;");
 }
 
 static void follows_a_recorded_migration(void **state)
@@ -398,6 +440,7 @@ static void an_invalid_object_is_unknown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		CASE(tells_when_a_vmi_allows_its_pods_something_else),
 		CASE(follows_a_recorded_migration),
 		CASE(tells_the_reason_that_comes_after_the_phase),
 		CASE(forgets_a_finished_migration_after_a_minute),
