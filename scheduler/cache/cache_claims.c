@@ -55,12 +55,12 @@ static void believe(struct cache *cache, struct cached_pod *cached,
 	struct node *node = cache_find_node(cache, cached->node);
 
 	if (node != NULL && cached->pod->is_vm && belief->is_vm) {
-		pod_believe(cached->pod, belief);
+		pod_belief_apply(cached->pod, belief);
 		node_vms_believe(&node->vms, cached->pod);
 		return;
 	}
 	remove_from_node(cache, cached);
-	pod_believe(cached->pod, belief);
+	pod_belief_apply(cached->pod, belief);
 	add_to_node(cache, cached);
 }
 
@@ -85,7 +85,7 @@ void cache_judge_vmi(struct cache *cache, const char *namespace,
 		const struct pod *pod = pods->list[i];
 		struct pod_belief belief = vm_verdict_of(&verdict, pod);
 
-		if (!pod_is_believed(pod, &belief)) {
+		if (!pod_belief_holds(pod, &belief)) {
 			believe(cache, map_get(&cache->pods, pod->uid),
 				&belief);
 		}
@@ -105,7 +105,7 @@ void cache_count_pod(struct cache *cache, struct cached_pod *cached)
 			pod->namespace, pod->vmi_uid);
 		struct pod_belief belief = vm_verdict_of(&verdict, pod);
 
-		pod_believe(pod, &belief);
+		pod_belief_apply(pod, &belief);
 	}
 	add_to_node(cache, cached);
 	cache_judge_vmi(cache, pod->namespace, pod->vmi_uid);
@@ -118,7 +118,7 @@ void cache_uncount_pod(struct cache *cache, struct cached_pod *cached)
 	vm_index_remove(&cache->vms, pod);
 	remove_from_node(cache, cached);
 	if (has_claim(cache, pod)) {
-		pod_believe(pod, &pod_belief_stated);
+		pod_belief_apply(pod, &pod_belief_stated);
 	}
 	cache_judge_vmi(cache, pod->namespace, pod->vmi_uid);
 }
@@ -159,13 +159,13 @@ static void judge_pod(struct cache *cache, struct cached_pod *cached)
 
 	if (cache->claims.basis == VM_CLAIMS_VMIS && *pod->vmi_uid != '\0') {
 		if (pod->belief.is_unproven ||
-			pod_is_believed(pod, &pod_belief_stated)) {
+			pod_belief_holds(pod, &pod_belief_stated)) {
 			cache_judge_vmi(cache, pod->namespace, pod->vmi_uid);
 		}
 		return;
 	}
 	verdict = verdict_on(cache, NULL, pod->namespace, "");
-	if (!pod_is_believed(pod, &verdict.belief)) {
+	if (!pod_belief_holds(pod, &verdict.belief)) {
 		believe(cache, cached, &verdict.belief);
 	}
 }

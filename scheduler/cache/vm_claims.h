@@ -1,7 +1,7 @@
 /* Which launcher pods count as VMs, and for how much.
  *
- * Whoever may create pods can write a launcher's labels, limits and annotations
- * on an ordinary pod. So a label is a claim. The VirtualMachineInstances of
+ * Those who may create pods can write a launcher's labels, limits and
+ * annotations on any pod. So a label is a claim. The VirtualMachineInstances of
  * KubeVirt decide on it:
  * - A pod is a VM if the VMI whose UID its label kubevirt.io/created-by names
  *   exists in the pod's own namespace. Any other pod is an ordinary pod, which
@@ -9,8 +9,8 @@
  * - A VM has VM_CLAIMS_PODS pods at most: the source and the target of a
  *   migration. Those that the VMI's status.activePods names come first, then
  *   those that were bound first. The others are ordinary pods.
- * - A pod counts for at most as many vCPUs as its VMI has. It has dedicated CPUs
- *   only if its VMI has, and at most as many as it requests.
+ * - A pod counts for at most as many vCPUs as its VMI has. It has dedicated
+ *   CPUs only if its VMI has, and at most as many as it requests.
  * - While the VMIs are not known, each launcher pod is a VM that is not proven:
  *   five minutes after it was bound, and once it is measured, it counts by that
  *   measurement alone. See cluster/node_vms.h.
@@ -23,10 +23,10 @@
 
 #include <stdbool.h>
 
-/* Of so many pods that claim a VMI these are chosen, however many there are. */
+/* The pods of a VM are chosen of so many that claim its VMI. */
 enum { VM_CLAIMS_PODS = 2, VM_CLAIMS_CONSIDERED = 64 };
 
-/* What a VMI says of its pods. */
+/* A VMI's words on its pods. */
 struct vm_facts {
 	double cpus; /* its vCPUs and I/O threads; 0: it does not say */
 	bool is_dedicated;
@@ -47,7 +47,7 @@ struct vm_claims {
 	void *owner;
 };
 
-/* What is believed of all pods that claim one VMI. */
+/* The belief on all pods that claim one VMI. */
 struct vm_verdict {
 	struct pod_belief belief;		/* of these: */
 	const struct pod *pods[VM_CLAIMS_PODS]; /* NULL: none */

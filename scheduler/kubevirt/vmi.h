@@ -24,7 +24,7 @@ struct vmi {
 	/* status.migrationMethod: a migration would copy its disks as well. */
 	bool copies_disks;
 	double guest_bytes; /* memory of the guest; 0: unknown */
-	/* What its pods may count: see cache/vm_claims.h. */
+	/* The most that its pods count: see cache/vm_claims.h. */
 	double cpus; /* launcher_needs_cpus() */
 	bool is_dedicated;
 	char *active_pods; /* status.activePods: UIDs, one a line */

@@ -1,14 +1,12 @@
 #include "scheduler/objects/pod.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kube/time.h"
 #include "lib/memory.h"
 #include "scheduler/forecast/forecast.h"
-#include "scheduler/forecast/model.h"
 #include "scheduler/objects/unsupported.h"
 #include "scheduler/objects/value_list.h"
 
@@ -137,60 +135,6 @@ static void read_identity(struct pod *pod, const struct json_value *object)
 	read_migration(pod, object);
 }
 
-const struct pod_belief pod_belief_stated = {
-	.is_vm = true,
-	.may_be_dedicated = true,
-	.vcpus_max = FORECAST_VCPUS_MAX,
-};
-
-const struct pod_belief pod_belief_unproven = {
-	.is_vm = true,
-	.is_unproven = true,
-	.may_be_dedicated = true,
-	.is_bounded = true,
-	.vcpus_max = FORECAST_VCPUS_MAX,
-};
-
-static bool is_dedicated(const struct pod *pod, const struct pod_belief *belief)
-{
-	return pod->is_launcher && belief->is_vm && pod->states_dedicated &&
-		belief->may_be_dedicated;
-}
-
-static double vcpus_by(const struct pod *pod, const struct pod_belief *belief)
-{
-	double most = belief->vcpus_max;
-
-	if (!pod->is_launcher || !belief->is_vm) {
-		return 0;
-	}
-	if (belief->is_bounded && is_dedicated(pod, belief)) {
-		most = fmin(most, (double)pod->requests.cpu_milli / 1000);
-	}
-	return fmin(pod->stated_vcpus, most);
-}
-
-void pod_believe(struct pod *pod, const struct pod_belief *belief)
-{
-	double requested = (double)pod->requests.cpu_milli / 1000;
-
-	pod->belief = *belief;
-	pod->is_vm = pod->is_launcher && belief->is_vm;
-	pod->is_dedicated = is_dedicated(pod, belief);
-	pod->vcpus = vcpus_by(pod, belief);
-	pod->expected_cores = pod->is_vm ? pod->vcpus * MODEL_SHARE
-					 : fmin(requested, FORECAST_VCPUS_MAX);
-}
-
-bool pod_is_believed(const struct pod *pod, const struct pod_belief *belief)
-{
-	return pod->belief.is_vm == belief->is_vm &&
-		pod->belief.is_unproven == belief->is_unproven &&
-		pod->belief.is_bounded == belief->is_bounded &&
-		pod->is_dedicated == is_dedicated(pod, belief) &&
-		pod->vcpus == vcpus_by(pod, belief);
-}
-
 static bool requests_resource(const struct pod *pod, const char *resource)
 {
 	for (size_t i = 0; i < pod->requests.scalar_count; i++) {
@@ -241,7 +185,7 @@ static void read_requests(struct pod *pod, const struct json_value *spec,
 	pod->requests_hugepages = requests_hugepages(pod);
 	pod->stated_vcpus = pod->is_launcher ? forecast_vcpus(spec) : 0;
 	pod->states_dedicated = pod->is_launcher && forecast_is_dedicated(spec);
-	pod_believe(pod, &pod_belief_stated);
+	pod_belief_apply(pod, &pod_belief_stated);
 }
 
 static void read_announcement(struct pod *pod, const struct json_value *object)

@@ -19,6 +19,7 @@
 #include "scheduler/objects/node_selector.h"
 #include "scheduler/objects/nonzero_requests.h"
 #include "scheduler/objects/pod_affinity.h"
+#include "scheduler/objects/pod_belief.h"
 #include "scheduler/objects/pod_volumes.h"
 #include "scheduler/objects/resources.h"
 #include "scheduler/objects/spread_constraints.h"
@@ -43,21 +44,6 @@ enum pod_depth {
 	POD_SCHEDULED,	 /* what decisions about other pods need */
 	POD_UNSCHEDULED, /* its constraints, too */
 };
-
-/* What is believed of a launcher pod: see cache/vm_claims.h. Zeroed: it is an
- * ordinary pod. */
-struct pod_belief {
-	bool is_vm;
-	bool is_unproven; /* nothing proves it */
-	/* By the cores of its node, and with dedicated CPUs by its request:
-	 * Kubernetes gives a pod no more of its own. */
-	bool is_bounded;
-	bool may_be_dedicated;
-	double vcpus_max;
-};
-
-/* It is what it says; and the same while nothing proves it. */
-extern const struct pod_belief pod_belief_stated, pod_belief_unproven;
 
 struct pod {
 	struct interner *interner; /* borrowed */
@@ -115,10 +101,10 @@ struct pod {
 	struct launcher_compute compute; /* of a VM: requests of `compute` */
 	bool requests_kvm;		 /* requests devices.kubevirt.io/kvm */
 	bool requests_hugepages;
-	/* What a launcher's spec says of it: see forecast/forecast.h. */
+	/* The launcher's own words: see forecast/forecast.h. */
 	double stated_vcpus;
 	bool states_dedicated;
-	struct pod_belief belief; /* by pod_believe(), as the next four */
+	struct pod_belief belief; /* with which the next ones change */
 	double vcpus;		  /* of a VM; else 0 */
 	bool is_dedicated;	  /* the vCPUs have CPUs of their own */
 	double expected_cores;	  /* without any usage of its own */
@@ -156,12 +142,6 @@ must_check int pod_new_by(struct pod **out, struct interner *interner,
 	const struct json_value *object, enum pod_depth depth,
 	struct behaviours behaviours, struct error *err);
 void pod_free(struct pod *pod); /* NULL is fine */
-
-/* Makes the pod count as is believed. Not while a node counts it. */
-void pod_believe(struct pod *pod, const struct pod_belief *belief);
-
-/* Nothing would change. */
-bool pod_is_believed(const struct pod *pod, const struct pod_belief *belief);
 
 /* The pod as it would be with another uid on another node. Never NULL. */
 struct pod *pod_copy(struct pod *pod, const char *uid, const char *node);

@@ -49,7 +49,8 @@ class Claims(ClusterCase):
         cls.program = cls.scheduler("--aggregator", cls.peer.url).start()
         cls.addClassCleanup(cls.program.kill)
         cls.program.wait_log('"became leader"')
-        cls.program.wait_log('"resource":"virtualmachineinstances"')
+        cls.program.wait_log("watching KubeVirt's objects.*"
+                             r"virtualmachineinstances\b")
 
     def score(self):
         """Of node-a, for a VM of another tenant."""

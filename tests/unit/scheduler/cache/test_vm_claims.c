@@ -278,7 +278,6 @@ static void a_vm_ends_with_its_vmi(void **state)
 	assert_false(is_vm("p"));
 	assert_int_equal(node()->vms.count, 0);
 	assert_int_equal(node()->cpu_milli_requested, 1);
-	/* What it was measured to use is known when the VMI is back. */
 	put_vmi("tenant", "vmi", 4, NULL);
 	assert_true(is_vm("p"));
 }
