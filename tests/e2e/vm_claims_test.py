@@ -77,8 +77,9 @@ class Claims(ClusterCase):
             try:
                 self.peer.ask("placement", {
                     "podName": made["metadata"]["name"]}, namespace=TENANT)
-            except Answer:
-                return False
+            except Answer as refused:
+                return refused.status != 503 and (
+                    "no pod " not in refused.sentence)
             return True
         eventually("the scheduler knows the pod", is_there)
 
