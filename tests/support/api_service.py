@@ -37,7 +37,9 @@ def manifests(name):
     return list(yaml.safe_load_all((COMPONENT / name).read_text()))
 
 
-class ApiServiceCase(ClusterCase):
+class ApiService:
+    """What a class does that has cls.cluster, cls.kube and cls.folder."""
+
     HOST = "127.96.77.1"  # the Service's address, on this machine
 
     @classmethod
@@ -141,7 +143,11 @@ class ApiServiceCase(ClusterCase):
     def api_flags(cls):
         """The aggregator's."""
         return ("--kubeconfig", cls.users["plimsoll-aggregator"],
-                "--api", f"{cls.HOST}:{cls.port}",
+                *cls.listener_flags())
+
+    @classmethod
+    def listener_flags(cls):
+        return ("--api", f"{cls.HOST}:{cls.port}",
                 "--api-tls-cert", cls.folder.path / "tls.crt",
                 "--api-tls-key", cls.folder.path / "tls.key")
 
@@ -184,3 +190,7 @@ class ApiServiceCase(ClusterCase):
     def proxy_cert(self):
         pki = self.cluster.dir / "pki"
         return pki / "front-proxy-client.crt", pki / "front-proxy-client.key"
+
+
+class ApiServiceCase(ApiService, ClusterCase):
+    """A test case with all of this."""
