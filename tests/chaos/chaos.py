@@ -15,6 +15,7 @@ import contextlib
 import heapq
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import sys
@@ -55,6 +56,12 @@ def enter_namespace():
                               *sys.argv])
 
 
+def allow_files():
+    """As many as the machine allows: silent connections need them."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
 class Run:
     """One run: begins and ends faults at their times and prints them."""
 
@@ -65,7 +72,7 @@ class Run:
                        for at, is_end in ((begin, False), (end, True))]
         heapq.heapify(self.events)
         self.pool = concurrent.futures.ThreadPoolExecutor(16)
-        self.running, self.on, self.problems = {}, {}, []
+        self.running, self.on, self.problems = {}, fleet.on, []
         self.start = time.monotonic()
         self.shown = self.settled = 0.0
 
@@ -103,6 +110,8 @@ class Run:
             self.running[i] = self.pool.submit(
                 self.attempt, fault.end, fault, before)
             del self.on[i]
+            if fault.is_hostile:
+                self.fleet.quiet_since = time.monotonic()
 
     def attempt(self, action, fault, before=None):
         """An exception in here is a defect of the run, which fails for it."""
@@ -190,6 +199,8 @@ def judge(run):
             fleet.keeper.ended),
         "queries are answered": checks.wrong_answers(
             fleet.queries.statuses, fleet.faults_seen),
+        "probes are answered under hostile faults": checks.late_probes(
+            fleet.probes.seen),
         "the run itself did what it planned": checks.some(
             run.problems + fleet.links.errors + Clockwork.problems,
             "problems")}
@@ -203,10 +214,19 @@ def summary(run, planned):
             ("pods made", fleet.pods.made),
             ("restarts", len(fleet.keeper.ended)),
             ("queries", sum(fleet.queries.statuses.values()))]
+    rows += [(kind, ", ".join(f"{n} times {status}" for (other, status), n
+                              in sorted(fleet.hostile.items())
+                              if other == kind))
+             for kind in sorted({kind for kind, _ in fleet.hostile})]
+    took = [seconds for _, seconds in fleet.probes.seen
+            if seconds is not None]
+    rows.append(("probes under hostile faults",
+                 f"{len(fleet.probes.seen)}, {len(took)} answered within "
+                 f"{max(took, default=0):.2f} s"))
     for kind in checks.RSS_MIB:
         most = max((s[3] for s in fleet.keeper.samples if s[0] == kind),
                    default=0)
-        grows = checks.slope(kind, fleet.keeper.samples)
+        grows = checks.slope(kind, fleet.keeper.samples, fleet.quiet_since)
         rows.append((f"{kind}: most memory", f"{most:.1f} MiB"))
         rows.append((f"{kind}: growth", "no life was long enough"
                      if grows is None else f"{grows:.2f} MiB per hour"))
@@ -251,8 +271,8 @@ def chaos(minutes, seed, logs):
     print(f"{again}: {len(planned)} faults in {seconds:.0f} s", flush=True)
     with contextlib.ExitStack() as closing:
         cluster = ready(Cluster(
-            "--with", "controller-manager", "--time-limit",
-            f"{minutes + 30:.0f}m"))
+            "--with", "controller-manager", "--local-services",
+            "--time-limit", f"{minutes + 30:.0f}m"))
         closing.callback(cluster.close)
         scratch = closing.enter_context(
             tempfile.TemporaryDirectory(prefix="chaos-"))
@@ -270,6 +290,7 @@ def main(arguments):
         sys.exit("usage: chaos.py MINUTES [SEED]")
     enter_namespace()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    allow_files()
     seed = int(arguments[1]) if len(arguments) > 1 else int(time.time())
     logs = LOGS / str(seed)
     shutil.rmtree(logs, ignore_errors=True)

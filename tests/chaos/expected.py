@@ -37,7 +37,10 @@ LINES = {
         FULL | {"lock-database"},
     r'^"cannot start".*locked': {"lock-database"},
     r'^"database not opened yet".*full': FULL,
-    r'^"peers could not connect"': GONE | CLOCKS | AGENTS_CUT | SCHEDULER_CUT,
+    r'^"peers could not connect"': GONE | CLOCKS | AGENTS_CUT | SCHEDULER_CUT
+    | {"silent-connections"},
+    r'^"HTTP connections (ended without a request|were closed in favour)':
+        {"silent-connections"},
     r'^"cannot watch VM pods: (VMs|new VMs) have no names"': API,
     r'^"cannot watch Nodes: those that leave the cluster are lost': API,
     # scheduler

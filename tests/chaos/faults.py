@@ -9,6 +9,9 @@ import time
 from fault_proxy import answer, is_anything
 from fleet import AGENTS, lock_database
 from harness import PATIENCE_S
+from hostile import (Crowd, SilentPlugs, imitation, lists, long_selector,
+                     many_preferences, questions, remove_imitations,
+                     repeated_constraints)
 from secure import certs
 
 # Seconds between the starts of two faults; how many are on at once.
@@ -19,6 +22,9 @@ MARGIN_S = 3
 # In runs of at least LONG_S, no process is ended after this share of the run:
 # the slope of its memory needs a long life.
 LONG_S, ENDS_UNTIL = 1800, 0.5
+# Hostile faults leave freed memory in a process, so in such runs they come
+# before the last processes are ended.
+HOSTILE_UNTIL = 0.45
 HOUR_S = 3600
 # The certificates are valid from the moment in which they were made.
 AHEAD_S = (20, 300, HOUR_S)
@@ -35,6 +41,7 @@ class Fault:
     recovers_s = 0  # how much earlier it has to end
     ends_programs = False
     needs_small_disk = False
+    is_hostile = False  # the work of a user or peer, not of chance
 
     def __init__(self, rng):
         self.seconds = round(rng.uniform(*self.lasts_s), 1)
@@ -407,6 +414,110 @@ class StopApiServer(Fault):
         os.kill(self.pid, signal.SIGCONT)
 
 
+# ---- hostile users and peers ----
+
+class HostileFault(Fault):
+    """Somebody asks for more than is right; others are served all the same."""
+    lasts_s, is_hostile = (4.0, 10.0), True
+
+
+class CrowdFault(HostileFault):
+    """A user who sends requests again and again, from some threads."""
+    crowd = None
+
+    def requests(self, fleet):
+        raise NotImplementedError
+
+    def begin(self, fleet):
+        self.crowd = Crowd(fleet, self.kind, self.threads,
+                           self.requests(fleet))
+
+    def end(self, fleet):
+        if self.crowd:
+            self.crowd.close()
+
+
+class LongSelectors(CrowdFault):
+    """Lists with as many terms or values as a request has room for."""
+    kind, holds = "selectors", ("selectors",)
+
+    def choose(self, rng):
+        self.threads = rng.randint(2, 6)
+        self.terms, self.values = rng.choice(((20, 250), (64, 80)))
+        self.what = (f"of {self.terms} terms and {self.values} values, "
+                     f"{self.threads} at a time")
+
+    def requests(self, fleet):
+        return lists(long_selector(self.terms, self.values))
+
+
+class Questions(CrowdFault):
+    """Placements of large manifests, and plans."""
+    kind, holds = "questions", ("questions",)
+
+    def choose(self, rng):
+        self.threads = rng.randint(3, 8)
+        self.preferences = rng.choice((400, 1600))
+        self.what = (f"about {self.preferences} preferences, {self.threads} "
+                     "at a time")
+
+    def requests(self, fleet):
+        return questions([repeated_constraints(2900),
+                          many_preferences(self.preferences)], fleet.names)
+
+
+class Imitations(HostileFault):
+    """Pods that look like VMs and announce more than any node has."""
+    kind, holds = "imitations", ("imitations",)
+
+    def choose(self, rng):
+        # Whether it announces cores, and the node of one that others placed.
+        self.pods = [(rng.random() < 0.5,
+                      rng.choice((None, rng.randrange(AGENTS))))
+                     for _ in range(rng.randint(5, 30))]
+        self.what = f"of {len(self.pods)} VMs"
+
+    def begin(self, fleet):
+        for is_announced, node in self.pods:
+            fleet.imitated += 1
+            pod = imitation(f"imitation-{fleet.imitated}", is_announced,
+                            None if node is None else fleet.names[node])
+            fleet.pods.attempt(fleet.kube.create, pod)
+
+    def end(self, fleet):
+        remove_imitations(fleet.kube)
+
+
+class SilentConnections(HostileFault):
+    kind, holds = "silent-connections", ("silent",)
+    plugs = None
+
+    def choose(self, rng):
+        self.port = rng.choice(("messages", "http", "health", "api"))
+        self.count = rng.randint(300, 4000)
+        self.sources = [f"127.0.66.{n}" for n in
+                        range(1, 1 + rng.choice((1, 2, 8)))]
+        self.what = (f"{self.count} to {self.port} from "
+                     f"{len(self.sources)} addresses")
+
+    def address(self, fleet):
+        if self.port == "api":
+            return fleet.service.HOST, fleet.service.port
+        number = ("messages", "http", "health").index(self.port)
+        return "127.0.0.1", fleet.aggregator.ports[number]
+
+    def begin(self, fleet):
+        def opens():
+            if self.port == "messages":
+                fleet.flooded.add(fleet.aggregator.process.pid)
+        self.plugs = SilentPlugs(self.address(fleet), self.sources,
+                                 self.count, opens)
+
+    def end(self, fleet):
+        if self.plugs:
+            self.plugs.close()
+
+
 def delayed(seconds):
     def act(_handler, forward):
         time.sleep(seconds)
@@ -419,7 +530,8 @@ FAULTS = (
     KillScheduler, StopAggregator, StopScheduler, AggregatorClock,
     SchedulerClock, FullDisk, FullDiskAtStart, SlowDisk, LockDatabase, CutAgents, CutScheduler,
     StallAgents, StallScheduler, SlowAgents, SlowScheduler, ApiErrors, ApiCut, ApiSlow, RenewCertificates,
-    WrongProxy, WrongAggregator, KillApiServer, KillEtcd, StopApiServer)
+    WrongProxy, WrongAggregator, KillApiServer, KillEtcd, StopApiServer,
+    LongSelectors, Questions, Imitations, SilentConnections)
 
 
 # ---- the plan ----
@@ -444,18 +556,23 @@ def start_of(fault, at, planned):
     return at
 
 
+def may_begin_until(kind, seconds):
+    share = (ENDS_UNTIL if kind.ends_programs
+             else HOSTILE_UNTIL if kind.is_hostile else 1)
+    return seconds * share if seconds >= LONG_S else seconds
+
+
 def plan(seed, seconds):
     """[(start, end, fault)] for so many seconds, by rising start."""
     rng = random.Random(seed)
     planned, at, misfits = [], MARGIN_S, 0
-    last_end = seconds * ENDS_UNTIL if seconds >= LONG_S else seconds
     for kind in deck(rng):
         fault = kind(rng)
         gap = rng.uniform(*GAP_S)
         begin = start_of(fault, at, planned)
         end = round(begin + fault.seconds, 1)
         if (end + fault.recovers_s > seconds - MARGIN_S
-                or (fault.ends_programs and begin > last_end)):
+                or begin > may_begin_until(kind, seconds)):
             misfits += 1
             if misfits > 2 * len(FAULTS):
                 return planned

@@ -16,9 +16,11 @@ import threading
 import time
 
 from fault_proxy import FaultProxy
+from fleet_api import FleetApi
 from harness import (BIN, PATIENCE_S, ROOT, Driver, Machine, Program, agent,
                      eventually, http_get, launcher, worker)
 from kube_api import Refused, path_of
+from kubevirt_objects import serve_kubevirt_objects
 from link import (Acknowledged, Links, client_context, load,
                   server_context)
 from secure import SecureAggregator, certs, client_flags
@@ -36,6 +38,8 @@ COMPACT_AFTER = "30s"
 DISK_MIB = 192
 SLOW_DISK = ROOT / "build/release/tests/chaos/slow_disk.so"
 SAMPLE_S = 5
+# An aggregator that was started so long ago has opened its database.
+CALM_S = 10
 
 
 class Clockwork(threading.Thread):
@@ -228,6 +232,40 @@ class Queries:
         self.statuses[route, status] += 1
 
 
+class Probes:
+    """Asks the aggregator whether it is alive while a hostile fault is on and
+    no other one keeps it from answering."""
+
+    def __init__(self, fleet):
+        self.fleet = fleet
+        self.seen = []  # (hostile kinds, seconds until the answer or None)
+        self.pid, self.since = 0, 0.0
+        self.clocks = [Clockwork(self.ask, 0.5)]
+
+    def is_calm(self):
+        """Whether the aggregator has run for a while and is not ended."""
+        pid = self.fleet.aggregator.process.pid
+        if pid != self.pid:
+            self.pid, self.since = pid, time.monotonic()
+        return (self.fleet.aggregator.running()
+                and pid not in self.fleet.keeper.ends
+                and time.monotonic() > self.since + CALM_S
+                and "stop-aggregator" not in self.fleet.kinds_on())
+
+    def ask(self):
+        kinds = self.fleet.kinds_on(is_hostile=True)
+        if not self.is_calm() or not kinds:
+            return
+        begin = time.monotonic()
+        try:
+            is_alive = self.fleet.aggregator.health("/healthz")[0] == 200
+        except (OSError, http.client.HTTPException):
+            is_alive = False
+        took = time.monotonic() - begin
+        if self.is_calm():
+            self.seen.append((kinds, took if is_alive else None))
+
+
 class Fleet:
     """Everything that runs. close() ends it all."""
 
@@ -243,7 +281,18 @@ class Fleet:
         self.names = [f"chaos-{os.getpid()}-{i:02d}" for i in range(AGENTS)]
         self.machines, self.agents, self.clock_of = {}, {}, {}
         self.pods, self.queries = Pods(self, seed), Queries(self, seed)
-        self.clocks = [*self.pods.clocks, *self.queries.clocks]
+        self.on = {}  # the faults that are on
+        self.probes = Probes(self)
+        self.hostile = collections.Counter()  # (kind, status) of its requests
+        self.imitated = 0
+        self.flooded = set()  # pids
+        self.quiet_since = 0.0  # no hostile fault has been on
+        self.clocks = [*self.pods.clocks, *self.queries.clocks,
+                       *self.probes.clocks]
+
+    def kinds_on(self, is_hostile=False):
+        return {fault.kind for fault in list(self.on.values())
+                if fault.is_hostile or not is_hostile}
 
     # ---- starting ----
 
@@ -253,12 +302,14 @@ class Fleet:
         self.closing.callback(self.disk.close)
         self.closing.callback(self.kill_all)
         self.make_keys()
+        self.start_api()
         self.start_proxies()
         self.start_aggregator()
         self.start_agents()
         self.start_scheduler()
         eventually("all nodes are fresh", self.all_fresh)
         self.scheduler.wait_log('"became leader"')
+        self.service.await_available()
         self.keeper.start()
         for clock in self.clocks:
             clock.start()
@@ -284,6 +335,12 @@ class Fleet:
         self.api = FaultProxy(self.kube, keys, self.scratch)
         self.closing.callback(self.api.close)
 
+    def start_api(self):
+        """The Kubernetes API of load.plimsoll.io, which has certificates of
+        its own, and KubeVirt's objects, which plans read."""
+        self.service = FleetApi.begin(self.cluster, self.scratch)
+        serve_kubevirt_objects(self.kube)
+
     def end_connections(self):
         for link in self.links.links:
             self.links.call(link.end_connections)
@@ -295,7 +352,8 @@ class Fleet:
         self.aggregator = SecureAggregator(
             self.logs, self.keys, "aggregator",
             "--kubeconfig", self.api.kubeconfig,
-            "--compact-after", COMPACT_AFTER)
+            "--compact-after", COMPACT_AFTER,
+            *self.service.listener_flags())
         self.aggregator.db = self.disk.path / "plimsoll.db"
         clock = self.clock_of["aggregator"]
         self.aggregator.env.update(

@@ -2,6 +2,7 @@
 and says nothing without it."""
 import json
 import pathlib
+import socket
 import sqlite3
 import sys
 import unittest
@@ -14,6 +15,8 @@ import checks  # noqa: E402
 from faults import FAULTS, MARGIN_S, plan  # noqa: E402
 from fleet import End  # noqa: E402
 from harness import Folder, Machine, agent, eventually  # noqa: E402
+from hostile import (SilentPlugs, lists, long_selector,  # noqa: E402
+                     many_preferences, questions, repeated_constraints)
 from link import (Acknowledged, Links, client_context,  # noqa: E402
                   server_context)
 from secure import SecureAggregator, certs, client_flags  # noqa: E402
@@ -170,6 +173,21 @@ class Memory(unittest.TestCase):
     def test_short_lives_have_no_slope(self):
         self.assertIsNone(checks.slope("agent", life("agent", 1, 10, 60.0)))
 
+    def test_an_aggregator_that_was_flooded_may_have_more(self):
+        mib = checks.RSS_MIB["aggregator"] + checks.FLOODED_MIB
+        samples = self.samples() + life("aggregator", 3, 1, 0, mib - 1.0)
+        self.assertEqual(len(checks.memory(samples)), 1)
+        self.assertEqual(checks.memory(samples, {3}), [])
+        more = self.samples() + life("aggregator", 3, 1, 0, mib + 1.0)
+        self.assertEqual(len(checks.memory(more, {3})), 1)
+
+    def test_what_hostile_faults_leave_is_no_slope(self):
+        steps = (life("scheduler", 1, 10, 0.0, 17.0)
+                 + [(kind, pid, at + 660, mib) for kind, pid, at, mib
+                    in life("scheduler", 1, 30, 0.0, 22.0)])
+        self.assertGreater(checks.slope("scheduler", steps), 1)
+        self.assertEqual(checks.slope("scheduler", steps, 600), 0.0)
+
     def test_a_program_that_was_never_measured_is_noticed(self):
         only = [s for s in self.samples() if s[0] != "agent"]
         self.assertEqual(checks.memory(only),
@@ -235,6 +253,42 @@ class Ends(unittest.TestCase):
         self.assertEqual(found({("vms", 0): 9}), ["vms was never answered"])
 
 
+class Probes(unittest.TestCase):
+    def test_probes_may_rarely_be_late(self):
+        seen = [({"selectors"}, 0.1)] * 9 + [({"selectors"}, None)]
+        self.assertEqual(checks.late_probes([]), [])
+        self.assertEqual(checks.late_probes(seen), [])
+        late = [*seen, ({"selectors", "questions"}, 11.0)]
+        self.assertEqual(checks.late_probes(late), [
+            "1 of 1 probes were not answered within 10 s under questions",
+            "2 of 11 probes were not answered within 10 s under selectors"])
+
+
+class Hostile(unittest.TestCase):
+    def test_requests_have_room(self):
+        """A request of the aggregator's HTTP has 32 KiB for its head, and a
+        question 256 KiB."""
+        for size in ((20, 250), (64, 80)):
+            for _, path in lists(long_selector(*size)):
+                self.assertLess(len(path), 28 << 10)
+        for _, _, body in questions(
+                [repeated_constraints(2900), many_preferences(1600)],
+                ["node-00"] * 25):
+            self.assertLess(len(json.dumps(body)), 256 << 10)
+
+    def test_connections_that_are_closed_are_opened_again(self):
+        with socket.create_server(("127.0.0.1", 0)) as ear:
+            plugs = SilentPlugs(ear.getsockname(), ["127.0.66.1"], 3,
+                                lambda: None)
+            self.addCleanup(plugs.close)
+            for _ in range(3):
+                ear.accept()[0].close()
+            for _ in range(3):  # once again
+                plug, source = ear.accept()
+                self.addCleanup(plug.close)
+                self.assertEqual(source[0], "127.0.66.1")
+
+
 class Plan(unittest.TestCase):
     def test_the_seed_alone_gives_the_plan(self):
         first, again, other = (
@@ -260,7 +314,7 @@ class Plan(unittest.TestCase):
 
     def test_an_hour_leaves_long_lives_at_its_end(self):
         late = [f for begin, _, f in plan(1, 3600)
-                if begin > 1900 and f.ends_programs]
+                if begin > 1900 and (f.ends_programs or f.is_hostile)]
         self.assertEqual(late, [])
 
 
