@@ -192,7 +192,8 @@ def judge(run):
             fleet.acknowledged.decisions, db),
         "the database is sound": checks.damage(db),
         "no pod is bound twice": twice + fleet.pods.moved,
-        "memory is within its bounds": checks.memory(fleet.keeper.samples),
+        "memory is within its bounds": checks.memory(
+            fleet.keeper.samples, fleet.flooded, fleet.quiet_since),
         "the logs have no unexpected line": checks.unexpected_lines(
             fleet.logs_of_programs(), fleet.faults_seen),
         "no program ended by itself": ends + checks.wrong_ends(

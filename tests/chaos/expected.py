@@ -16,6 +16,10 @@ SCHEDULER_CUT = {"cut-scheduler", "slow-scheduler", "stop-scheduler",
 FULL = {"full-disk", "full-disk-at-start"}
 LATE = FULL | {"slow-disk", "lock-database", "stop-aggregator"}
 
+# Users ask, and the aggregator stops, or the API server is in trouble, before
+# their rights are known.
+ASKERS = {"selectors", "questions"}
+
 # No fault of the run: other programs on the machine use the same limits.
 MACHINE = None
 
@@ -39,6 +43,11 @@ LINES = {
     r'^"database not opened yet".*full': FULL,
     r'^"peers could not connect"': GONE | CLOCKS | AGENTS_CUT | SCHEDULER_CUT
     | {"silent-connections"},
+    # kube-apiserver asks as soon as the aggregator listens again.
+    r'^"API request refused".*"the front proxy\'s settings are not known yet':
+        GONE | API,
+    r'^"cannot review access"': ASKERS,
+    # They say nothing, and each has less room than the others of its address.
     r'^"HTTP connections (ended without a request|were closed in favour)':
         {"silent-connections"},
     r'^"cannot watch VM pods: (VMs|new VMs) have no names"': API,
