@@ -207,6 +207,12 @@ def judge(run):
             "problems")}
 
 
+def deeds(kind, hostile):
+    """What the faults of this kind did: statuses of requests, or words."""
+    return ", ".join(f"{n} times {deed}" for (other, deed), n
+                     in sorted(hostile.items()) if other == kind)
+
+
 def summary(run, planned):
     fleet = run.fleet
     rows = [("faults", len(planned)),
@@ -215,9 +221,7 @@ def summary(run, planned):
             ("pods made", fleet.pods.made),
             ("restarts", len(fleet.keeper.ended)),
             ("queries", sum(fleet.queries.statuses.values()))]
-    rows += [(kind, ", ".join(f"{n} times {status}" for (other, status), n
-                              in sorted(fleet.hostile.items())
-                              if other == kind))
+    rows += [(kind, deeds(kind, fleet.hostile))
              for kind in sorted({kind for kind, _ in fleet.hostile})]
     took = [seconds for _, seconds in fleet.probes.seen
             if seconds is not None]

@@ -482,7 +482,8 @@ class Imitations(HostileFault):
             fleet.imitated += 1
             pod = imitation(f"imitation-{fleet.imitated}", is_announced,
                             None if node is None else fleet.names[node])
-            fleet.pods.attempt(fleet.kube.create, pod)
+            made = fleet.pods.attempt(fleet.kube.create, pod)
+            fleet.hostile[self.kind, "made" if made else "refused"] += 1
 
     def end(self, fleet):
         remove_imitations(fleet.kube)
@@ -507,7 +508,8 @@ class SilentConnections(HostileFault):
         return "127.0.0.1", fleet.aggregator.ports[number]
 
     def begin(self, fleet):
-        def opens():
+        def opens(count):
+            fleet.hostile[self.kind, f"opened to {self.port}"] += count
             if self.port == "messages":
                 fleet.flooded.add(fleet.aggregator.process.pid)
         self.plugs = SilentPlugs(self.address(fleet), self.sources,

@@ -283,7 +283,7 @@ class Fleet:
         self.pods, self.queries = Pods(self, seed), Queries(self, seed)
         self.on = {}  # the faults that are on
         self.probes = Probes(self)
-        self.hostile = collections.Counter()  # (kind, status) of its requests
+        self.hostile = collections.Counter()  # (kind, status) of what it did
         self.imitated = 0
         self.flooded = set()  # pids
         self.quiet_since = 0.0  # no hostile fault has been on

@@ -140,8 +140,8 @@ def remove_imitations(kube):
 
 class SilentPlugs:
     """Connections that say nothing, from these addresses of the machine in
-    turn. Some of those that the other side closes are opened again. opens() is
-    called before some are opened."""
+    turn. Some of those that the other side closes are opened again. opens(count)
+    is called before so many are opened."""
 
     def __init__(self, address, sources, count, opens):
         self.address, self.sources = address, itertools.cycle(sources)
@@ -152,7 +152,7 @@ class SilentPlugs:
         self.clock.start()
 
     def open(self, count):
-        self.opens()
+        self.opens(count)
         for _ in range(count):
             plug = socket.socket()
             plug.setblocking(False)

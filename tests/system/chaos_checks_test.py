@@ -279,7 +279,7 @@ class Hostile(unittest.TestCase):
     def test_connections_that_are_closed_are_opened_again(self):
         with socket.create_server(("127.0.0.1", 0)) as ear:
             plugs = SilentPlugs(ear.getsockname(), ["127.0.66.1"], 3,
-                                lambda: None)
+                                lambda _: None)
             self.addCleanup(plugs.close)
             for _ in range(3):
                 ear.accept()[0].close()
