@@ -30,12 +30,13 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void put_vmi(char *namespace)
+static void put_vmi(bool is_of_tenant)
 {
 	static char uid[] = "u", none[] = "";
+	static char tenant[] = "tenant", other[] = "other";
 
 	fake_kubevirt.vmis[fake_kubevirt.vmi_count++] = (struct vmi){
-		.namespace = namespace,
+		.namespace = is_of_tenant ? tenant : other,
 		.uid = uid,
 		.cpus = 4,
 		.active_pods = none,
@@ -50,20 +51,16 @@ static const struct pod *tick(void)
 
 static void a_vmi_of_the_pods_namespace_makes_a_vm(void **state)
 {
-	static char tenant[] = "tenant";
-
 	(void)state;
-	put_vmi(tenant);
+	put_vmi(true);
 	assert_true(tick()->is_vm);
 	assert_true(tick()->vcpus == 4);
 }
 
 static void a_vmi_of_another_namespace_makes_none(void **state)
 {
-	static char other[] = "other";
-
 	(void)state;
-	put_vmi(other);
+	put_vmi(false);
 	assert_false(tick()->is_vm);
 }
 
