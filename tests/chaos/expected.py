@@ -47,6 +47,10 @@ LINES = {
     r'^"API request refused".*"the front proxy\'s settings are not known yet':
         GONE | API,
     r'^"cannot review access"': ASKERS,
+    # kube-apiserver connects several times for its first requests, and may
+    # need one connection alone. The address is ApiService.HOST.
+    r'^"HTTP connections ended without a request.*listener="127\.96\.77\.1:':
+        MACHINE,
     # They say nothing, and each has less room than the others of its address.
     r'^"HTTP connections (ended without a request|were closed in favour)':
         {"silent-connections"},

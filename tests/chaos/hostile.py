@@ -3,6 +3,7 @@ imitate VMs, connections that say nothing."""
 import contextlib
 import http.client
 import itertools
+import resource
 import select
 import socket
 import urllib.parse
@@ -15,6 +16,8 @@ from kube_api import Refused, path_of
 PAUSE_S = 0.02
 # So many connections are opened again in half a second.
 REFILL = 100
+# The rest of the run needs most of the files that it may open.
+FILES_SHARE = 4
 
 
 class Crowd:
@@ -147,7 +150,8 @@ class SilentPlugs:
         self.address, self.sources = address, itertools.cycle(sources)
         self.opens = opens
         self.plugs, self.poll = {}, select.poll()
-        self.open(count)
+        files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self.open(min(count, files // FILES_SHARE))
         self.clock = Clockwork(self.refill, 0.5)
         self.clock.start()
 
