@@ -24,7 +24,7 @@ enum health_request {
 	HEALTH_REQUEST_UNKNOWN, /* for another path, or with another method */
 };
 
-/* What a client asks for. The text is not terminated. Pure. */
+/* Reads what a client asks for. The text is not terminated. Pure. */
 enum health_request health_read(const char *text, size_t len);
 
 /* address: "HOST:PORT", numeric; ":PORT" is all addresses of both families;

@@ -114,7 +114,7 @@ static void pack_probes(struct packing *p, const struct json_value *spec)
 	}
 }
 
-/* Of volumes it matters which are of these kinds. */
+/* A volume matters by its kind, if it is one of these. */
 static void pack_volume(struct packing *p, const struct json_value *volume)
 {
 	static const char *const kinds[] = { "downwardMetrics",

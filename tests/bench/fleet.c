@@ -92,7 +92,8 @@ static void fill_vm(struct vm_pod *vm, uint64_t id, uint64_t at_us, bool is_all)
 	}
 }
 
-/* Of the pod of the VM at this time: pods are replaced one after the other. */
+/* Counts the pods that the VM had until then. VMs get theirs one after the
+ * other. */
 static uint64_t generation_of(const struct fleet *fleet, size_t vm,
 	uint64_t at_us)
 {
