@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kube/time.h"
 #include "lib/memory.h"
 #include "scheduler/kubevirt/movability.h"
 #include "scheduler/mover/node_exclusion.h"
@@ -39,6 +40,15 @@ static int read_kubevirt(struct recorded_vms *vms,
 	return r;
 }
 
+/* 0: the file does not say. */
+static uint64_t present_us(const struct recorded_vms *vms)
+{
+	const struct recorded_state *state = vms->state;
+
+	return state->has_now && state->now_us > 0 ? (uint64_t)state->now_us
+						   : 0;
+}
+
 static int read_vmis(struct recorded_vms *vms, const struct json_value *input,
 	struct error *err)
 {
@@ -50,11 +60,26 @@ static int read_vmis(struct recorded_vms *vms, const struct json_value *input,
 	for (const struct json_value *v = json_value_first(list);
 		v != NULL && r == 0; v = json_value_next(v)) {
 		number++;
-		r = inventory_put_vmi(&vms->inventory, v, 0, err);
+		r = inventory_put_vmi(&vms->inventory, v, present_us(vms), err);
 	}
 	return r < 0 && number > 0
 		? error_wrap(err, r, "VMI %zu of 'vmis'", number)
 		: r;
+}
+
+/* Nodes are left alone for a migration since then. Without the present time, a
+ * file is of that moment. */
+static uint64_t seen_us(const struct recorded_vms *vms,
+	const struct json_value *migration)
+{
+	const char *created =
+		json_value_text_at(migration, "metadata/creationTimestamp", "");
+	int64_t at_us;
+
+	return time_parse(&at_us, created, NULL) == 0 && at_us > 0 &&
+			(uint64_t)at_us < present_us(vms)
+		? (uint64_t)at_us
+		: present_us(vms);
 }
 
 static int read_migrations(struct recorded_vms *vms,
@@ -68,8 +93,10 @@ static int read_migrations(struct recorded_vms *vms,
 	for (const struct json_value *v = json_value_first(list);
 		v != NULL && r == 0; v = json_value_next(v)) {
 		number++;
-		r = inventory_put_migration(&vms->inventory, v, 0, err);
+		r = inventory_put_migration(&vms->inventory, v, seen_us(vms, v),
+			err);
 	}
+	inventory_expire(&vms->inventory, present_us(vms));
 	return r < 0 && number > 0
 		? error_wrap(err, r, "migration %zu of 'migrations'", number)
 		: r;

@@ -202,6 +202,26 @@ static void a_vm_whose_next_pod_is_not_known_stays(void **state)
 		"");
 }
 
+#define WEB                                                                    \
+	",{'metadata':{'name':'web','namespace':'tenant','uid':'vmi-web'},"    \
+	"'spec':{'domain':{}},'status':{'phase':'Running','nodeName':'b',"     \
+	"'conditions':[{'type':'LiveMigratable','status':'True'}]}}"
+/* The present time is 14:13:20. */
+#define PENDING_SINCE(time)                                                    \
+	STATE(NODE("a", "") "," NODE("b", ""), POD("a", "", ""),               \
+		VMI("a", NO_MODEL, "") WEB,                                    \
+		",'now':1790000000,'migrations':[{'metadata':{'name':'m',"     \
+		"'namespace':'tenant','uid':'m','creationTimestamp':'" time    \
+		"'},'spec':{'vmiName':'web'},'status':{'phase':'Pending'}}]")
+
+static void a_node_is_left_alone_for_ten_minutes_of_a_migration(void **state)
+{
+	(void)state;
+	expect_target(PENDING_SINCE("2026-09-21T14:13:00Z"), "");
+	expect_target(PENDING_SINCE("2026-09-21T14:03:00Z"), "b");
+	expect_target(PENDING_SINCE("2026-09-20T00:00:00Z"), "b");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -212,6 +232,8 @@ int main(void)
 		cmocka_unit_test(a_key_of_an_earlier_migration_does_not_count),
 		cmocka_unit_test(a_hotplugged_claim_keeps_the_vm_in_its_zone),
 		cmocka_unit_test(a_vm_whose_next_pod_is_not_known_stays),
+		cmocka_unit_test(
+			a_node_is_left_alone_for_ten_minutes_of_a_migration),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
