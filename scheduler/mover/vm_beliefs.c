@@ -1,5 +1,6 @@
 #include "scheduler/mover/vm_beliefs.h"
 
+#include "lib/log.h"
 #include "scheduler/cache/cache.h"
 #include "scheduler/kubevirt/kubevirt.h"
 
@@ -28,6 +29,16 @@ static bool find(void *owner, struct vm_facts *out, const char *namespace,
 	return true;
 }
 
+static void tell(enum vm_claims_basis basis)
+{
+	if (basis == VM_CLAIMS_VMIS) {
+		log_info("pods are VMs if KubeVirt has a VMI of them", LOG_END);
+	} else {
+		log_warning("VMIs are not known: VMs count as measured",
+			LOG_END);
+	}
+}
+
 void vm_beliefs_tick(struct cache *cache, struct kubevirt *kubevirt)
 {
 	const struct vm_claims claims = {
@@ -37,6 +48,9 @@ void vm_beliefs_tick(struct cache *cache, struct kubevirt *kubevirt)
 		.owner = kubevirt,
 	};
 
+	if (claims.basis != cache->claims.basis) {
+		tell(claims.basis);
+	}
 	cache_judge_by(cache, &claims);
 	(void)cache_judge_next(cache);
 }

@@ -59,6 +59,7 @@ LINES = {
     # scheduler
     r'^"no load from the aggregator"': GONE | SCHEDULER_CUT | CLOCKS,
     r'^"cannot get the records of moves".*the store is not open': FULL,
+    r'^"VMIs are not known: VMs count as measured"': API | {"stop-scheduler"},
     r'^"cannot watch the cluster"': API | {"stop-scheduler"},
     r'^"cannot acquire or renew lease"': API,
     r'^"lost leader election"': API | {"stop-scheduler"},

@@ -25,6 +25,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from cluster import ClusterCase  # noqa: E402
 from harness import (BIN, PATIENCE_S, Aggregator, Folder,  # noqa: E402
                      Program, eventually, launcher)
+from kubevirt_objects import (create_running_vmi, delete_vmi,  # noqa: E402
+                              serve_kubevirt_objects)
 from page_fleet import FleetNode, FleetVm  # noqa: E402
 
 PROGRAM = BIN / "plimsoll-scheduler"
@@ -125,7 +127,13 @@ class Case:
         """Runs a VM that began a step ago on a node whose VMs together want
         so many cores."""
         node = self.simulated[vm["name"]]
-        pod = self.kube.create(pod_of(vm, nodeName=node))
+        vmi = create_running_vmi(self.kube, vm["name"], "default", node,
+                                 cores=vm["vcpus"])
+        self.undo.callback(delete_vmi, self.kube, vmi)
+        pod = pod_of(vm, nodeName=node)
+        pod["metadata"]["labels"]["kubevirt.io/created-by"] = (
+            vmi["metadata"]["uid"])
+        pod = self.kube.create(pod)
         self.undo.callback(self.kube.remove, pod)
         began = (datetime.datetime.now(datetime.timezone.utc)
                  - datetime.timedelta(seconds=STEP_S))
@@ -145,6 +153,7 @@ class Case:
             self.policy, "--leader-elect=false"])).start()
         program.wait_log("receiving load")
         program.wait_log("caches synced")
+        program.wait_log("pods are VMs if KubeVirt has a VMI of them")
         self.url = ("http://127.0.0.1:"
                     f"{program.wait_log(r'http=([0-9]+)').group(1)}")
 
@@ -184,7 +193,9 @@ class Case:
 class Consistency(ClusterCase):
     @classmethod
     def setUpClass(cls):
-        cls.begin()
+        cls.begin_alone("--with", "controller-manager")
+        serve_kubevirt_objects(cls.kube)
+        cls.kube.await_account("default")
         cls.make_nodes(NODES, CORES)
 
     def assert_all_agree(self, policy, percents):

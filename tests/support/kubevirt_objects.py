@@ -42,13 +42,21 @@ def serve_kubevirt_objects(kube):
         "status": {"phase": "Deployed", "observedKubeVirtVersion": "v1.9.0"}})
 
 
-def create_running_vmi(kube, name, namespace, node, why_not=None):
+def delete_vmi(kube, vmi):
+    meta = vmi["metadata"]
+    kube.delete(f"{GROUP}/namespaces/{meta['namespace']}/"
+                f"virtualmachineinstances/{meta['name']}")
+
+
+def create_running_vmi(kube, name, namespace, node, why_not=None, cores=None):
     """A VMI that runs on the node, as KubeVirt would show it. why_not: why it
-    cannot migrate."""
+    cannot migrate. cores: None if it does not say."""
+    spec = {"domain": {"cpu": {"cores": cores}}} if cores else {}
     return kube.request(
         "POST", f"{GROUP}/namespaces/{namespace}/virtualmachineinstances", {
             "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance",
             "metadata": {"name": name},
+            "spec": spec,
             "status": {"phase": "Running", "nodeName": node, "conditions": [{
                 "type": "LiveMigratable",
                 "status": "True" if why_not is None else "False",
