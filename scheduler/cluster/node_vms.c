@@ -56,10 +56,13 @@ static void recompute_sums(struct node_vms *vms)
 	}
 }
 
+/* An average VM of the most vCPUs uses all cores of the node. A VM may have
+ * more vCPUs than that node has cores, and still use few of them. */
 static double vcpus_of(const struct node_vms *vms, const struct node_vm *vm)
 {
-	return vm->is_bounded && vms->cores > 0 ? fmin(vm->vcpus, vms->cores)
-						: vm->vcpus;
+	return vm->is_bounded && vms->cores > 0
+		? fmin(vm->vcpus, vms->cores / MODEL_SHARE)
+		: vm->vcpus;
 }
 
 void node_vms_set_cores(struct node_vms *vms, double cores)
@@ -275,7 +278,8 @@ void node_vms_add_expected(const struct node_vms *vms, struct model_prior prior,
 	}
 }
 
-/* Never above the VM's vCPUs. Nobody announces what nothing proves. */
+/* Never above the VM's vCPUs and the node's cores. An announcement that nothing
+ * proves does not count. */
 static double announced_cores(const struct node_vms *vms,
 	const struct node_vm *vm, int64_t now_us)
 {
@@ -284,7 +288,10 @@ static double announced_cores(const struct node_vms *vms,
 		: announcement_cores(vm->announced,
 			  now_us + vms->wall_offset_us);
 
-	return cores < vm->model.vcpus ? cores : vm->model.vcpus;
+	if (vm->is_bounded && vms->cores > 0) {
+		cores = fmin(cores, vms->cores);
+	}
+	return fmin(cores, vm->model.vcpus);
 }
 
 struct node_vms_announced node_vms_sum_announced(const struct node_vms *vms,

@@ -4,12 +4,14 @@
  * its way to the node is idle and says nothing of the VM: its use is not
  * learnt, and the use that its source showed counts.
  *
- * No VM is expected to use more than the cores of its node, unless it is read
- * from a file, where it is what it says. A VM that nothing
- * proves (see cache/vm_claims.h) counts by its measured use alone once it is
- * measured and was bound FORECAST_UNSEEN_US ago: its author may have made up
- * the vCPUs and the announcement. All times are on one clock
- * of the caller. A load is borrowed for the call. Pure. */
+ * Before it is measured, no VM is expected to use more than the cores of its
+ * node, unless it is read from a file, where it is what it says. A VM that
+ * nothing proves (see cache/vm_claims.h) counts by its measured use alone once
+ * it is measured and was bound FORECAST_UNSEEN_US ago: its author may have made
+ * up the vCPUs and the announcement.
+ *
+ * All times are on one clock of the caller. A load is borrowed for the call.
+ * Pure. */
 #pragma once
 
 #include "proto/load.h"

@@ -349,7 +349,10 @@ static void nothing_expects_more_than_the_cores_of_the_node(void **state)
 	put("p", "nobody", 1);
 	measure("nobody", NOW);
 	assert_true(expected(NOW) <= 17);
-	assert_true(node()->vms.list[0].model.vcpus == 16);
+	assert_true(node()->vms.list[0].model.vcpus == 16 / MODEL_SHARE);
+	assert_true(node_vms_sum_announced(&node()->vms,
+			    (struct model_prior){ 0 }, NOW)
+			    .unseen <= 16);
 }
 
 static void pods_of_before_are_judged_once_the_vmis_are_known(void **state)
