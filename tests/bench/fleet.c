@@ -92,14 +92,15 @@ static void fill_vm(struct vm_pod *vm, uint64_t id, uint64_t at_us, bool is_all)
 	}
 }
 
-/* Counts the pods that the VM had until then. VMs get theirs one after the
- * other. */
-static uint64_t generation_of(const struct fleet *fleet, size_t vm,
-	uint64_t at_us)
+/* Tells the pods of a VM apart, which replace each other. VMs get theirs one
+ * after the other. tests/support/large_fleet.py has those that stay. */
+static uint64_t pod_of(const struct fleet *fleet, size_t vm, uint64_t at_us)
 {
 	uint64_t life_us = fleet->life_s * 1000000;
 
-	return life_us == 0 ? 0 : (at_us + life_us * vm / fleet->vms) / life_us;
+	return life_us == 0
+		? 0
+		: mix((at_us + life_us * vm / fleet->vms) / life_us) << 32;
 }
 
 void fleet_report(struct report *out, const struct fleet *fleet, size_t node,
@@ -135,8 +136,7 @@ void fleet_report(struct report *out, const struct fleet *fleet, size_t node,
 	for (size_t i = 0; i < fleet->vms; i++) {
 		uint64_t vm = id + 100 * (i + 1);
 
-		fill_vm(&out->vms[i],
-			vm ^ mix(generation_of(fleet, i, at_us)) << 32, at_us,
+		fill_vm(&out->vms[i], vm ^ pod_of(fleet, i, at_us), at_us,
 			seq % 5 == 0);
 	}
 }
