@@ -147,6 +147,9 @@ func (g *given) applyEdges() error {
 		if name != v1.ResourcePods {
 			total = amountOf(wanted, name) + amountOf(info.GetRequested(), name)
 		}
+		if info.Node().Status.Allocatable == nil {
+			info.Node().Status.Allocatable = v1.ResourceList{}
+		}
 		info.Node().Status.Allocatable[name] = quantity(name, max(0, total+e.Delta))
 	}
 	return nil
