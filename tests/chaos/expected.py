@@ -55,6 +55,7 @@ LINES = {
     r'^"HTTP connections (ended without a request|were closed in favour)':
         {"silent-connections"},
     r'^"cannot watch VM pods: (VMs|new VMs) have no names"': API,
+    r'^"cannot watch the front proxy.s settings: a new authority': API,
     r'^"cannot watch Nodes: those that leave the cluster are lost': API,
     # scheduler
     r'^"no load from the aggregator"': GONE | SCHEDULER_CUT | CLOCKS,

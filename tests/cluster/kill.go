@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const comebackLimit = 60 * time.Second
+const comebackLimit = 5 * time.Minute
 
 func newKillCommand() *cobra.Command {
 	var dir string
