@@ -174,8 +174,13 @@ class Storage:
         volumes = d.randint(2, 6)
         # kube-scheduler takes any one of several volumes of the same size.
         sizes = d.sample(range(1, 40), volumes)
+        reserved = []  # and of several that are reserved for one claim
         for i in range(volumes):
-            yield self.persistent_volume(i, f"{sizes[i]}Gi")
+            made = self.persistent_volume(i, f"{sizes[i]}Gi")
+            if made["spec"].get("claimRef") in reserved:
+                del made["spec"]["claimRef"]
+            reserved.append(made["spec"].get("claimRef", "none"))
+            yield made
         for namespace in NAMESPACES:
             for name in CLAIMS:
                 if d.maybe(0.97):
