@@ -226,6 +226,12 @@ bool json_value_true(const struct json_value *value)
 	return cJSON_IsTrue(json_of(value));
 }
 
+bool json_value_false(const struct json_value *value)
+{
+	return value != NULL && !json_value_is_null(value) &&
+		!json_value_true(value);
+}
+
 const struct json_value *json_value_first(const struct json_value *container)
 {
 	return container != NULL ? value_of(json_of(container)->child) : NULL;

@@ -55,6 +55,9 @@ bool json_value_number(double *out, const struct json_value *value);
 /* True only for JSON true. */
 bool json_value_true(const struct json_value *value);
 
+/* The value is there, and is neither null nor true. */
+bool json_value_false(const struct json_value *value);
+
 /* Iterates over the elements of an array or the members of an object: for (v =
  * json_value_first(list); v != NULL; v = json_value_next(v)) */
 const struct json_value *json_value_first(const struct json_value *container);

@@ -5,6 +5,7 @@
 #include "lib/json.h"
 #include "lib/memory.h"
 #include "scheduler/admission/unplaceable.h"
+#include "scheduler/objects/launcher.h"
 
 #include <errno.h>
 #include <string.h>
@@ -33,8 +34,7 @@ bool review_is_unclaimed(const struct json_value *pod)
 	const struct json_value *name =
 		json_value_at(pod, "spec/schedulerName");
 
-	return is_text(json_value_get(labels, "kubevirt.io"),
-		       "virt-launcher") &&
+	return launcher_has_label(pod) &&
 		!is_text(json_value_get(labels, REVIEW_LABEL),
 			REVIEW_OPT_OUT) &&
 		(is_unset(name) || is_text(name, REVIEW_DEFAULT_SCHEDULER));

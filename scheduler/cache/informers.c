@@ -11,6 +11,7 @@
 #include "scheduler/cache/launcher_outcomes.h"
 #include "scheduler/cache/outage.h"
 #include "scheduler/cache/reservations.h"
+#include "scheduler/objects/launcher.h"
 
 #include <errno.h>
 #include <math.h>
@@ -217,18 +218,10 @@ static void add_bound(struct informers *informers, struct pod *pod)
 	}
 }
 
-static bool is_launcher(const struct json_value *pod)
-{
-	const char *kind = json_value_text(json_value_get(
-		json_value_at(pod, "metadata/labels"), "kubevirt.io"));
-
-	return kind != NULL && strcmp(kind, "virt-launcher") == 0;
-}
-
 static enum pod_depth depth_of(const struct informers_options *options,
 	const struct json_value *pod, bool is_pending)
 {
-	return is_pending || (options->has_moves && is_launcher(pod))
+	return is_pending || (options->has_moves && launcher_has_label(pod))
 		? POD_UNSCHEDULED
 		: POD_SCHEDULED;
 }
@@ -245,7 +238,7 @@ static void on_pod(void *owner, const struct reflector_id *id,
 	struct pod *pod;
 	struct error err;
 
-	if (is_launcher(object)) {
+	if (launcher_has_label(object)) {
 		o->on_launcher(o->owner, id, object, informers->is_synced);
 	}
 	if (*node == '\0' && !is_ours && !is_nominated(object)) {

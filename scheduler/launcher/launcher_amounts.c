@@ -1,5 +1,8 @@
 #include "scheduler/launcher/launcher_amounts.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #define MIB (INT64_C(1) << 20)
 #define MB INT64_C(1000000)
 
@@ -148,4 +151,13 @@ struct launcher_amounts launcher_amounts_of(const struct launcher_needs *needs,
 		amounts.log_bytes = log.bytes;
 	}
 	return amounts;
+}
+
+void launcher_amount_write(struct json *j, const char *key, int64_t amount,
+	const char *unit)
+{
+	char text[40];
+
+	(void)snprintf(text, sizeof(text), "%" PRId64 "%s", amount, unit);
+	json_string(j, key, text);
 }

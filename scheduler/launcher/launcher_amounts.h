@@ -2,6 +2,7 @@
  * computes them. Pure. */
 #pragma once
 
+#include "lib/json.h"
 #include "scheduler/launcher/launcher_settings.h"
 
 #include <stdbool.h>
@@ -56,6 +57,10 @@ bool launcher_needs_guaranteed(const struct launcher_needs *needs);
 /* The requests of one container beside `compute`, in micro and bytes. */
 struct launcher_support_amounts launcher_support_of(enum launcher_support kind,
 	bool is_guaranteed, const struct launcher_settings *settings);
+
+/* Writes a request or limit as a quantity. unit: "u", millionths, or "". */
+void launcher_amount_write(struct json *j, const char *key, int64_t amount,
+	const char *unit);
 
 /* The part of the bytes that is not the guest's. */
 int64_t launcher_amounts_overhead(const struct launcher_needs *needs,

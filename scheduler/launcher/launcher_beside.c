@@ -3,19 +3,12 @@
 #include "kube/quantity.h"
 #include "scheduler/launcher/launcher_amounts.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #define PASST_BYTES (INT64_C(250) << 20)
 
 enum { NAME_MAX_BYTES = 48 };
-
-static bool is_false(const struct json_value *value)
-{
-	return value != NULL && !json_value_is_null(value) &&
-		!json_value_true(value);
-}
 
 /* ---- network bindings ---- */
 
@@ -135,8 +128,9 @@ static bool has_log(const struct json_value *devices,
 	const struct json_value *asked =
 		json_value_get(devices, "logSerialConsole");
 
-	if (is_false(json_value_get(devices, "autoattachSerialConsole")) ||
-		is_false(asked)) {
+	if (json_value_false(
+		    json_value_get(devices, "autoattachSerialConsole")) ||
+		json_value_false(asked)) {
 		return false;
 	}
 	return json_value_true(asked) || !settings->has_no_log;
@@ -174,15 +168,11 @@ struct launcher_support_amounts launcher_beside_amounts(
 	return sum;
 }
 
-static void write_amount(struct json *j, const char *key, int64_t amount,
+static void write_if_any(struct json *j, const char *key, int64_t amount,
 	const char *unit)
 {
-	char text[40];
-
 	if (amount > 0) {
-		(void)snprintf(text, sizeof(text), "%" PRId64 "%s", amount,
-			unit);
-		json_string(j, key, text);
+		launcher_amount_write(j, key, amount, unit);
 	}
 }
 
@@ -202,11 +192,11 @@ static void write_one(struct json *j, enum launcher_support kind,
 	}
 	json_object(j, "resources");
 	json_object(j, "requests");
-	write_amount(j, "cpu", one->micro, "u");
-	write_amount(j, "memory", one->bytes, "");
+	write_if_any(j, "cpu", one->micro, "u");
+	write_if_any(j, "memory", one->bytes, "");
 	if (kind == LAUNCHER_SUPPORT_DISK) {
-		write_amount(j, "ephemeral-storage", LAUNCHER_EPHEMERAL_BYTES,
-			"");
+		launcher_amount_write(j, "ephemeral-storage",
+			LAUNCHER_EPHEMERAL_BYTES, "");
 	}
 	json_object_end(j);
 	json_object_end(j);

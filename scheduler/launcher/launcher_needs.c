@@ -10,12 +10,6 @@
 
 #define BYTES_MAX ((int64_t)LAUNCHER_GIB_MAX << 30)
 
-static bool is_false(const struct json_value *value)
-{
-	return value != NULL && !json_value_is_null(value) &&
-		!json_value_true(value);
-}
-
 /* *out stays if there is no such amount. */
 static int read_bytes(int64_t *out, const struct json_value *domain,
 	const char *path, struct error *err)
@@ -232,8 +226,8 @@ static void read_network(struct launcher_reading *out,
 	const struct json_value *devices)
 {
 	const struct json_value *list = json_value_get(devices, "interfaces");
-	bool has_default =
-		!is_false(json_value_get(devices, "autoattachPodInterface"));
+	bool has_default = !json_value_false(
+		json_value_get(devices, "autoattachPodInterface"));
 
 	out->has_network = json_value_count(list) > 0 || has_default;
 	out->has_virtio_net = json_value_count(list) == 0 && has_default;
@@ -261,11 +255,11 @@ int launcher_needs_read(struct launcher_reading *out,
 		(out->needs.requested_bytes == 0 ||
 			out->needs.requested_bytes == out->needs.limit_bytes);
 	read_cpu(out, domain);
-	out->needs.has_graphics =
-		!is_false(json_value_get(devices, "autoattachGraphicsDevice"));
-	out->needs.has_log =
-		!is_false(json_value_get(devices, "autoattachSerialConsole")) &&
-		!is_false(json_value_get(devices, "logSerialConsole"));
+	out->needs.has_graphics = !json_value_false(
+		json_value_get(devices, "autoattachGraphicsDevice"));
+	out->needs.has_log = !json_value_false(json_value_get(devices,
+				     "autoattachSerialConsole")) &&
+		!json_value_false(json_value_get(devices, "logSerialConsole"));
 	read_network(out, devices);
 	return r;
 }

@@ -1,7 +1,6 @@
 #include "scheduler/launcher/launcher_shape.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -56,15 +55,6 @@ static struct launcher_amounts amounts_of(enum launcher_kind kind,
 
 /* ---- as JSON ---- */
 
-static void write_amount(struct json *j, const char *key, int64_t amount,
-	const char *unit)
-{
-	scoped_buffer struct buffer text = BUFFER_MAX(40);
-
-	buffer_printf(&text, "%" PRId64 "%s", amount, unit);
-	json_string(j, key, text.data);
-}
-
 static void write_devices(struct json *j)
 {
 	json_string(j, "devices.kubevirt.io/kvm", "1");
@@ -76,11 +66,13 @@ static void write_requests(struct json *j, enum launcher_kind kind,
 	const struct launcher_amounts *amounts)
 {
 	json_object(j, "requests");
-	write_amount(j, "cpu", amounts->micro, "u");
-	write_amount(j, "memory", amounts->bytes, "");
-	write_amount(j, "ephemeral-storage", LAUNCHER_EPHEMERAL_BYTES, "");
+	launcher_amount_write(j, "cpu", amounts->micro, "u");
+	launcher_amount_write(j, "memory", amounts->bytes, "");
+	launcher_amount_write(j, "ephemeral-storage", LAUNCHER_EPHEMERAL_BYTES,
+		"");
 	if (kinds[kind].pages != NULL) {
-		write_amount(j, kinds[kind].pages, amounts->page_bytes, "");
+		launcher_amount_write(j, kinds[kind].pages, amounts->page_bytes,
+			"");
 	}
 	write_devices(j);
 	json_object_end(j);
@@ -91,8 +83,8 @@ static void write_limits(struct json *j, enum launcher_kind kind,
 {
 	json_object(j, "limits");
 	if (kind == LAUNCHER_DEDICATED) {
-		write_amount(j, "cpu", amounts->micro, "u");
-		write_amount(j, "memory", amounts->bytes, "");
+		launcher_amount_write(j, "cpu", amounts->micro, "u");
+		launcher_amount_write(j, "memory", amounts->bytes, "");
 	}
 	write_devices(j);
 	json_object_end(j);
@@ -121,8 +113,8 @@ static void write_sidecar(struct json *j,
 	json_string(j, "restartPolicy", "Always");
 	json_object(j, "resources");
 	json_object(j, "requests");
-	write_amount(j, "cpu", amounts->log_micro, "u");
-	write_amount(j, "memory", amounts->log_bytes, "");
+	launcher_amount_write(j, "cpu", amounts->log_micro, "u");
+	launcher_amount_write(j, "memory", amounts->log_bytes, "");
 	json_object_end(j);
 	json_object_end(j);
 	json_object_end(j);

@@ -8,7 +8,6 @@
 #include "scheduler/launcher/launcher_vm.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,28 +41,19 @@ static void write_meta(struct derivation *d, struct json *j, const char *prefix)
 
 /* ---- containers ---- */
 
-static void write_amount(struct json *j, const char *key, int64_t amount,
-	const char *unit)
-{
-	char text[40];
-
-	(void)snprintf(text, sizeof(text), "%" PRId64 "%s", amount, unit);
-	json_string(j, key, text);
-}
-
 static void write_requests(struct derivation *d, struct json *j)
 {
 	json_object(j, "requests");
-	write_amount(j, "cpu", d->amounts.micro, "u");
-	write_amount(j, "memory", d->amounts.bytes, "");
-	write_amount(j, "ephemeral-storage",
+	launcher_amount_write(j, "cpu", d->amounts.micro, "u");
+	launcher_amount_write(j, "memory", d->amounts.bytes, "");
+	launcher_amount_write(j, "ephemeral-storage",
 		LAUNCHER_EPHEMERAL_BYTES + d->reading.ephemeral_bytes, "");
 	if (d->reading.pages != NULL) {
 		char key[32];
 
 		(void)snprintf(key, sizeof(key), "hugepages-%s",
 			d->reading.pages);
-		write_amount(j, key, d->amounts.page_bytes, "");
+		launcher_amount_write(j, key, d->amounts.page_bytes, "");
 	}
 	launcher_devices_write(d, j);
 	json_object_end(j);
@@ -74,7 +64,7 @@ static void write_limits(struct derivation *d, struct json *j)
 {
 	json_object(j, "limits");
 	if (d->reading.needs.is_dedicated) {
-		write_amount(j, "cpu", d->amounts.micro, "u");
+		launcher_amount_write(j, "cpu", d->amounts.micro, "u");
 	} else {
 		derivation_copy(d, j, "cpu",
 			json_value_at(d->vmi, "domain/resources/limits/cpu"));

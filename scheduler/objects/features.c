@@ -52,12 +52,6 @@ static uint8_t features_of_containers(const struct json_value *list)
 	return set;
 }
 
-static bool is_false(const struct json_value *value)
-{
-	return value != NULL && !json_value_is_null(value) &&
-		!json_value_true(value);
-}
-
 uint8_t features_of_pod(const struct json_value *spec)
 {
 	uint8_t set =
@@ -65,7 +59,7 @@ uint8_t features_of_pod(const struct json_value *spec)
 		features_of_containers(json_value_get(spec, "initContainers"));
 
 	if (json_value_true(json_value_get(spec, "hostNetwork")) &&
-		is_false(json_value_get(spec, "hostUsers"))) {
+		json_value_false(json_value_get(spec, "hostUsers"))) {
 		set |= FEATURE_HOST_NETWORK_USER_NAMESPACES;
 	}
 	return set;

@@ -100,6 +100,13 @@ static const char *text_in(const struct json_value *object, const char *key)
 	return text != NULL ? text : "";
 }
 
+bool launcher_has_label(const struct json_value *pod)
+{
+	return strcmp(text_in(json_value_at(pod, "metadata/labels"),
+			      "kubevirt.io"),
+		       "virt-launcher") == 0;
+}
+
 bool launcher_is_target(const struct json_value *pod)
 {
 	const struct json_value *meta = json_value_get(pod, "metadata");

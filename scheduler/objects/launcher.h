@@ -13,6 +13,9 @@
 /* LAUNCHER_UNKNOWN: it still runs, or its status has no times. */
 #define LAUNCHER_UNKNOWN INT64_C(-1)
 
+/* The pod has a launcher's label, which anyone who creates pods can write. */
+bool launcher_has_label(const struct json_value *pod);
+
 /* Unix time at which the container started; TIME_LONG_AGO: it does not run. pod
  * is a Pod object. */
 int64_t launcher_started_us(const struct json_value *pod);

@@ -120,8 +120,7 @@ static void read_identity(struct pod *pod, const struct json_value *object)
 	pod->generation = integer_at(object, "metadata/generation");
 	pod->priority = priority_of(object);
 	pod->phase = phase_of(object);
-	pod->is_launcher =
-		strcmp(text_in(labels, "kubevirt.io"), "virt-launcher") == 0;
+	pod->is_launcher = launcher_has_label(object);
 	pod->is_provisional =
 		strcmp(text_in(annotations,
 			       "kubevirt.io/ephemeral-provisioning"),

@@ -8,6 +8,7 @@
 #include "lib/memory.h"
 #include "scheduler/kubevirt/movability.h"
 #include "scheduler/mover/node_exclusion.h"
+#include "scheduler/objects/launcher.h"
 
 enum { WHY_MAX = 2048 };
 
@@ -102,14 +103,6 @@ static int read_migrations(struct recorded_vms *vms,
 		: r;
 }
 
-static bool is_launcher(const struct json_value *pod)
-{
-	const char *kind = json_value_text(json_value_get(
-		json_value_at(pod, "metadata/labels"), "kubevirt.io"));
-
-	return kind != NULL && strcmp(kind, "virt-launcher") == 0;
-}
-
 static int read_targets(struct recorded_vms *vms,
 	const struct json_value *input, struct error *err)
 {
@@ -120,7 +113,7 @@ static int read_targets(struct recorded_vms *vms,
 		v != NULL && r == 0; v = json_value_next(v)) {
 		struct target_pod pod;
 
-		if (is_launcher(v) && target_pod_read(&pod, v)) {
+		if (launcher_has_label(v) && target_pod_read(&pod, v)) {
 			inventory_put_pod(&vms->inventory,
 				json_value_text_at(v, "metadata/uid", ""),
 				&pod);
