@@ -8,7 +8,7 @@ from kube_api import RBAC, Kube
 GROUP = "/apis/load.plimsoll.io/v1alpha1"
 # Its pods are no VMs of the run.
 NAMESPACE = "hostile"
-# What the user may: all that edit and the role of operators allow.
+# The user has the rights of edit and those of the operators' role.
 ROLES = ("edit", "plimsoll-load-cluster-reader")
 
 

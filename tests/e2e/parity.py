@@ -24,6 +24,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from harness import BIN, ROOT  # noqa: E402
+from line_program import LineProgram  # noqa: E402
 from parity_cases import case, refused  # noqa: E402
 from parity_keep import Judge, keep  # noqa: E402
 from parity_rules import (RULES, SCORE_RULES, VERSION_RULES,  # noqa: E402
@@ -48,28 +49,14 @@ FAULT = "not-in-of-namespaces"
 FAULT_UNTIL = 36
 
 
-class Driver:
+class Driver(LineProgram):
     """A build/parity: one case in, one answer out."""
 
     def __init__(self):
         if not os.access(DRIVER, os.X_OK):
             raise RuntimeError(f"{DRIVER} is missing: `make e2e-parity` "
                                "builds it")
-        self.process = subprocess.Popen(
-            [DRIVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            text=True)
-
-    def ask(self, one):
-        print(json.dumps(one), file=self.process.stdin, flush=True)
-        line = self.process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"{DRIVER} ended over {json.dumps(one)}")
-        return json.loads(line)
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.stdout.close()
-        self.process.wait()
+        super().__init__(DRIVER)
 
 
 def ours(one):

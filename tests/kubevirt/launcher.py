@@ -26,6 +26,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from harness import ROOT  # noqa: E402
 from launcher_kinds import KINDS, NEWER, kinds_of  # noqa: E402
 from launcher_rules import NEWER_RULES, RULES  # noqa: E402
+from line_program import LineProgram  # noqa: E402
 
 PROGRAMS = pathlib.Path(os.environ.get("KUBEVIRT", ROOT / "build/ci/kubevirt"))
 NEXT_PODS = ROOT / "build/release/tests/kubevirt/next_pods"
@@ -42,25 +43,11 @@ KIND_SHARE = 0.02
 SHOWN = 3
 
 
-class NextPods:
+class NextPods(LineProgram):
     """A next_pods: one case in, our pods and KubeVirt's out."""
 
     def __init__(self):
-        self.process = subprocess.Popen(
-            [NEXT_PODS], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            text=True)
-
-    def ask(self, case):
-        print(json.dumps(case), file=self.process.stdin, flush=True)
-        line = self.process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"{NEXT_PODS} ended over {json.dumps(case)}")
-        return json.loads(line)
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.stdout.close()
-        self.process.wait()
+        super().__init__(NEXT_PODS)
 
 
 def cases(seed, first, count):

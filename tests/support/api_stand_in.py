@@ -1,14 +1,13 @@
 """A stand-in for the API server of a cluster: it lists pods that a test
 chooses, also with names that Kubernetes does not accept, and reviews tokens
 and rights. Everything else gets a 404."""
-import http.server
 import json
 import threading
 import urllib.parse
 
 from harness import PATIENCE_S
 from secure import certs
-from tls_server import serve_tls, write_kubeconfig
+from tls_server import JsonHandler, serve_tls, write_kubeconfig
 
 
 def pod_of_vm(uid, namespace, name, node):
@@ -46,15 +45,7 @@ class ApiStandIn:
         self.server.server_close()
 
     def handler_class(stand_in):  # the handler has a self of its own
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def handle(self):
-                try:
-                    super().handle()
-                except OSError:
-                    pass  # the aggregator ended
-
+        class Handler(JsonHandler):
             def do_GET(self):
                 path, _, query = self.path.partition("?")
                 query = urllib.parse.parse_qs(query)
@@ -90,21 +81,7 @@ class ApiStandIn:
 
             def hold(self):
                 """A watch without events."""
-                self.send_response(200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Transfer-Encoding", "chunked")
-                self.end_headers()
+                self.begin_watch()
                 stand_in.is_closed.wait(PATIENCE_S)
                 self.close_connection = True
-
-            def answer(self, status, body):
-                text = json.dumps(body).encode()
-                self.send_response(status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(text)))
-                self.end_headers()
-                self.wfile.write(text)
-
-            def log_message(self, *_):
-                """Nothing."""
         return Handler

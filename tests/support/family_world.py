@@ -26,7 +26,7 @@ SIOCSIFFLAGS, SIOCSIFADDR = 0x8914, 0x8916
 IFF_UP = 1
 MS_BIND = 4096  # linux/mount.h
 V6_SWITCH = pathlib.Path("/proc/sys/net/ipv6/conf/all/disable_ipv6")
-# What a pod finds below /etc/plimsoll, in the folder that certs.sh writes.
+# Names of files below /etc/plimsoll in a pod -> in the folder of certs.sh.
 FILES = {
     "aggregator": {"tls/ca": "clients-ca", "tls/tls": "aggregator"},
     "scheduler": {"tls/ca": "servers-ca", "tls/tls": "scheduler",

@@ -6,6 +6,35 @@ import ssl
 import threading
 
 
+class JsonHandler(http.server.BaseHTTPRequestHandler):
+    """Answers with objects, as an API server does."""
+    protocol_version = "HTTP/1.1"
+
+    def handle(self):
+        try:
+            super().handle()
+        except OSError:
+            self.close_connection = True  # the other side dropped it
+
+    def answer(self, status, body):
+        text = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def begin_watch(self):
+        """The head of an answer whose events follow in chunks."""
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+
+    def log_message(self, *_):
+        """Nothing."""
+
+
 def serve_tls(handler, keys):
     """Serves as localhost with `keys` (deploy/certs.sh) in a thread, until
     shutdown()."""

@@ -2,7 +2,6 @@
 a relay before it that drops connections as a load balancer does: the server's
 side ends, and the client's side stays open and hears nothing."""
 import collections
-import http.server
 import json
 import re
 import socket
@@ -12,7 +11,7 @@ import urllib.parse
 
 from harness import PATIENCE_S
 from secure import certs
-from tls_server import serve_tls, write_kubeconfig
+from tls_server import JsonHandler, serve_tls, write_kubeconfig
 
 FIRST_VERSION = 7
 # All objects of a kind, or of a kind in kube-system.
@@ -58,15 +57,7 @@ class WatchStandIn:
             self.changed.notify_all()
 
     def handler_class(stand_in):  # the handler has a self of its own
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def handle(self):
-                try:
-                    super().handle()
-                except OSError:
-                    self.close_connection = True  # the relay dropped it
-
+        class Handler(JsonHandler):
             def do_GET(self):
                 url = urllib.parse.urlsplit(self.path)
                 query = dict(urllib.parse.parse_qsl(url.query))
@@ -95,10 +86,7 @@ class WatchStandIn:
                 self.answer(200, {})
 
             def watch(self, asked):
-                self.send_response(200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Transfer-Encoding", "chunked")
-                self.end_headers()
+                self.begin_watch()
                 at = int(asked.version)
                 while not stand_in.is_closed:
                     with stand_in.changed:
@@ -115,17 +103,6 @@ class WatchStandIn:
                 line = json.dumps(event).encode() + b"\n"
                 self.wfile.write(b"%x\r\n%s\r\n" % (len(line), line))
                 self.wfile.flush()
-
-            def answer(self, status, body):
-                text = json.dumps(body).encode()
-                self.send_response(status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(text)))
-                self.end_headers()
-                self.wfile.write(text)
-
-            def log_message(self, *_):
-                """Nothing."""
         return Handler
 
 
