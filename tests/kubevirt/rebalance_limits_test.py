@@ -13,6 +13,7 @@ from virt_handler import name_of, phase_of  # noqa: E402
 TENANT = "tenant"
 # As many as KubeVirt migrates at once.
 PARALLEL = 5
+OUTBOUND = 2
 REJECTED = "migrationRejectedByResourceQuota"
 OUT_OF_NODE = "parallelOutboundMigrationsPerNode"
 
@@ -29,7 +30,7 @@ class Limits(MoverCase):
     @classmethod
     def setUpClass(cls):
         cls.begin_kubevirt(NODES, CORES, configuration={"migrations": {
-            "parallelMigrationsPerCluster": PARALLEL, OUT_OF_NODE: 2}})
+            "parallelMigrationsPerCluster": PARALLEL, OUT_OF_NODE: OUTBOUND}})
         cls.start_vm_load()
         cls.mover().start()
 
@@ -91,6 +92,7 @@ class Limits(MoverCase):
         self.outcome(self.migrate(leaving, to=self.vm_node(vm)))
         # Our move comes second by a whole copy, and not by a few ms.
         self.set_copy(leaving, 5)
+        self.addCleanup(self.set_limit, OUTBOUND)
         self.limit_out_of_node(0)
         self.make_short(vm)
         ours = self.job_of(self.await_record(vm, "ordered"))
@@ -110,10 +112,13 @@ class Limits(MoverCase):
         self.assertLess(self.scheduled(drain), self.scheduled(ours))
 
     def limit_out_of_node(self, limit):
-        self.kubevirt.patch_cr({"spec": {"configuration": {"migrations": {
-            OUT_OF_NODE: limit}}}})
+        self.set_limit(limit)
         self.wait("the mover knows the limit", lambda: self.rebalance()[
             "kubevirt"]["parallel_outbound_migrations_per_node"] == limit)
+
+    def set_limit(self, limit):
+        self.kubevirt.patch_cr({"spec": {"configuration": {"migrations": {
+            OUT_OF_NODE: limit}}}})
 
     def await_attempt(self, vm):
         """Returns when virt-controller has just tried to start the VM's

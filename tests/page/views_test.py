@@ -280,18 +280,21 @@ class Figures(PageCase):
         self.show("#/vms")
         self.browser.type("#filter-vms", "shop")
         self.browser.click("table[data-table=vms] th:nth-child(2) button")
-        here = self.await_rows("half of the VMs are left", "vms",
-                               lambda rows: len(rows) == 16)
-        names = [row["VM"] for row in here]
+        here = self.await_half_by_name()
         address = self.browser.location()
         self.browser.open("about:blank")
         self.browser.open(address)
         self.await_view("vms")
-        there = self.await_rows("the same VMs are shown", "vms",
-                                lambda rows: len(rows) == 16)
-        self.assertEqual([row["VM"] for row in there], names)
+        self.assertEqual(self.await_half_by_name(), here)
         self.assertEqual(self.browser.run(
             "return document.getElementById('filter-vms').value"), "shop")
+
+    def await_half_by_name(self):
+        def is_half_by_name(rows):
+            names = [row["VM"] for row in rows]
+            return len(names) == 16 and names == sorted(names)
+        return [row["VM"] for row in self.await_rows(
+            "half of the VMs are left, by name", "vms", is_half_by_name)]
 
     def test_a_csv_file_has_the_rows_and_their_exact_figures(self):
         self.show("#/nodes?filter=node-0&sort=metadata.name")

@@ -121,8 +121,11 @@ class MoverCase(KubeVirtCase):
                 self.vm_node(vm)) > 0.9 * CORES)
 
     def job_of(self, record):
-        return next(job for job in self.migrations(record["vm"])
-                    if job["metadata"]["labels"].get(OURS) == record["id"])
+        """The migration of a move, which has its record first."""
+        vm = record["vm"]
+        return self.wait(f"the move of {vm} has its migration", lambda: next(
+            (job for job in self.ours(vm)
+             if job["metadata"]["labels"][OURS] == record["id"]), None))
 
     def ours(self, vm):
         return [job for job in self.migrations(vm)
