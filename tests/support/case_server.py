@@ -88,17 +88,18 @@ def serve(requests):
             if not text:
                 end(running)
                 return
-            pid = begin(json.loads(text), fds[0])
+            pid = begin(requests, json.loads(text), fds[0])
             os.write(fds[1], f"{pid}\n".encode())
             running[os.pidfd_open(pid)] = pid, fds[1]
 
 
-def begin(request, output):
+def begin(requests, request, output):
     """The process of a part, which leads a process group when this returns."""
     grouped, end_of_it = os.pipe()
     pid = os.fork()
     if pid == 0:
         os.setsid()
+        requests.detach()  # its end would close the file that has its number
         os.close(end_of_it)
         run(request, output)
     os.close(end_of_it)

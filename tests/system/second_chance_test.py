@@ -15,7 +15,7 @@ from harness import ROOT  # noqa: E402
 USES_PROGRAMS = False
 SUPPORT = ROOT / "tests/support"
 HEAD = """\
-import pathlib, threading, unittest
+import atexit, os, pathlib, threading, unittest
 from harness import mark
 def die():
     raise ValueError("the thread died")
@@ -147,6 +147,17 @@ class SecondChance(unittest.TestCase):
                 thread.join()
             """)
         self.assert_failed("an exception in a thread")
+
+    def test_the_files_of_a_test_are_its_own_until_it_ends(self):
+        self.system_tests("""
+            def test_a(self):
+                for _ in range(20):
+                    atexit.register(open(os.devnull).close)
+                self.fail("the runner shows its output")
+            """)
+        status, lines = self.run_tests()
+        self.assertEqual(status, 1)
+        self.assertFalse([line for line in lines if "descriptor" in line])
 
     def test_a_crash_has_one_chance(self):
         for script in ("kill -SEGV $$",
