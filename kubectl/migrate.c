@@ -187,7 +187,7 @@ static int put_ends(struct buffer *out, struct api_client *client,
 	const char *vm, const char *source, const char *target,
 	struct error *err)
 {
-	static const char *const headers[] = { "NODE", "CPU(now)", "CPU(then)",
+	static const char *const headers[] = { "NODE", "CPU(5m)", "CPU(then)",
 		"MEMORY(now)", "MEMORY(then)", "AGE", NULL };
 	scoped_free char *path = xasprintf("%s/namespaces/%s/vmloads/%s",
 		LOAD_API, api_client_namespace(client), vm);

@@ -179,7 +179,7 @@ void plan_put_nodes(struct buffer *out, const struct json_value *plan)
 {
 	static const struct column columns[] = {
 		{ "NODE", "name", NULL },
-		{ "CPU(now)", "cpuBefore", figure_share },
+		{ "CPU(expected)", "cpuBefore", figure_share },
 		{ "CPU(then)", "cpuAfter", figure_share },
 		{ "MEMORY(now)", "memoryBefore", figure_share },
 		{ "MEMORY(then)", "memoryAfter", figure_share },

@@ -43,10 +43,10 @@ function share(key, label, title) {
 }
 
 const PREDICTED = [
-	share("sourceLoadBefore", "From, now", "Expected share of the source's " +
+	share("sourceLoadBefore", "From, expected", "Expected share of the source's " +
 		"CPUs without the move"),
 	share("sourceLoadAfter", "From, after", "The same after the move"),
-	share("targetLoadBefore", "To, now", "Expected share of the target's " +
+	share("targetLoadBefore", "To, expected", "Expected share of the target's " +
 		"CPUs without the move"),
 	share("targetLoadAfter", "To, after", "The same after the move"),
 ];

@@ -96,7 +96,7 @@ static const struct api_model plan_vm_model = MODEL(plan_vm_fields);
 static const struct api_model_field plan_node_fields[] = {
 	{ FIELD(name, TEXT), "Name of the node" },
 	{ FIELD(is_target, BOOL), "A step goes there" },
-	{ FIELD(cpu_before, NUMBER), "Share of the CPUs in use now" },
+	{ FIELD(cpu_before, NUMBER), "Expected share of the CPUs in use" },
 	{ FIELD(cpu_after, NUMBER), "The same after all steps" },
 	{ FIELD(memory_before, NUMBER), "Share of the memory in use now" },
 	{ FIELD(memory_after, NUMBER), "The same after all steps" },
