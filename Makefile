@@ -835,6 +835,11 @@ bench-copy: packages-test ## the copy to plan on, of 1,000 nodes, 30,000 VMs
 	@$(MAKE) -s -j$(JOBS) $(OUT)/tests/bench/bench_cluster_copy
 	@$(OUT)/tests/bench/bench_cluster_copy
 
+.PHONY: bench-vmis
+bench-vmis: packages-test ## the memory of 150,000 VMIs in the scheduler
+	@$(MAKE) -s -j$(JOBS) $(OUT)/tests/bench/bench_vmis
+	@$(OUT)/tests/bench/bench_vmis
+
 .PHONY: bench-plan
 bench-plan: packages-test ## plans that make room: 1,000 nodes, 30,000 VMs
 	@$(MAKE) -s -j$(JOBS) $(OUT)/tests/bench/bench_plan

@@ -75,6 +75,19 @@ static void rehash(struct map *map, size_t count)
 	free(old.slots);
 }
 
+static void free_key(const struct map *map, struct map_slot *slot)
+{
+	if (!map->borrows_keys) {
+		free(slot->key);
+	}
+}
+
+/* A borrowed key is only read. */
+static char *own_key(const struct map *map, const char *key)
+{
+	return map->borrows_keys ? (char *)(uintptr_t)key : xstrdup(key);
+}
+
 void map_fini(struct map *map)
 {
 	if (map == NULL) {
@@ -82,7 +95,7 @@ void map_fini(struct map *map)
 	}
 	for (size_t i = 0; i < map->capacity; i++) {
 		if (is_live(&map->slots[i])) {
-			free(map->slots[i].key);
+			free_key(map, &map->slots[i]);
 		}
 	}
 	free(map->slots);
@@ -111,12 +124,15 @@ void *map_put(struct map *map, const char *key, void *value)
 	if (slot != NULL) {
 		old = slot->value;
 		slot->value = value;
+		if (map->borrows_keys) {
+			slot->key = own_key(map, key);
+		}
 		return old;
 	}
 	if ((map->used + 1) * 2 > map->capacity) {
 		rehash(map, map->count);
 	}
-	insert(map, xstrdup(key), value);
+	insert(map, own_key(map, key), value);
 	return NULL;
 }
 
@@ -144,7 +160,7 @@ void *map_remove(struct map *map, const char *key)
 		return NULL;
 	}
 	old = slot->value;
-	free(slot->key);
+	free_key(map, slot);
 	*slot = (struct map_slot){ tombstone, NULL };
 	map->count--;
 	free_tombstones(map, (size_t)(slot - map->slots));

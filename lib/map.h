@@ -1,7 +1,8 @@
 /* A hash map from strings to pointers.
  *
- * Keys are copied; values stay the caller's. The order of iteration is
- * unspecified. */
+ * Keys are copied, but for a map with borrows_keys: there, a key is a text that
+ * its value owns, and the key of an entry is that of its last value. Values
+ * stay the caller's. The order of iteration is unspecified. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,10 +17,11 @@ struct map {
 	struct map_slot *slots;
 	size_t capacity; /* a power of two, or 0 */
 	size_t count;
-	size_t used; /* count plus tombstones */
+	size_t used;	   /* count plus tombstones */
+	bool borrows_keys; /* set while the map is empty */
 };
 
-void map_fini(struct map *map); /* frees the keys, not the values */
+void map_fini(struct map *map); /* frees its keys, not the values */
 
 void *map_get(const struct map *map, const char *key); /* NULL if missing */
 

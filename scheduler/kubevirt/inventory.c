@@ -14,6 +14,7 @@ void inventory_init(struct inventory *inventory, const struct cluster *cluster,
 		.cluster = cluster,
 		.handler = *handler,
 		.others_us = INVENTORY_OTHERS_US,
+		.vmis.borrows_keys = true,
 	};
 }
 
@@ -90,8 +91,8 @@ static const char *first_of(const char *a, const char *b)
 static void find_nodes(struct inventory *inventory, struct migration *migration)
 {
 	const struct vmi *vmi = inventory_vmi_of(inventory, migration);
-	bool is_current =
-		vmi != NULL && strcmp(vmi->migration_uid, migration->uid) == 0;
+	bool is_current = vmi != NULL &&
+		strcmp(vmi_last_migration(vmi)->uid, migration->uid) == 0;
 	const struct target_pod *pod =
 		target_pods_of(&inventory->pods, migration->uid);
 	const char *source = migration->source, *target = migration->target;
@@ -107,8 +108,8 @@ static void find_nodes(struct inventory *inventory, struct migration *migration)
 		target = pod->node;
 	}
 	if (is_current) {
-		source = first_of(vmi->migration_source, source);
-		target = first_of(vmi->migration_target, target);
+		source = first_of(vmi_last_migration(vmi)->source, source);
+		target = first_of(vmi_last_migration(vmi)->target, target);
 	}
 	migration_set_nodes(migration, source, target);
 }
@@ -152,7 +153,7 @@ static bool is_worth_tracking(const struct inventory *inventory,
 	const struct vmi *vmi = inventory_vmi_of(inventory, migration);
 
 	return migration->is_ours && vmi != NULL && vmi->is_migrating &&
-		strcmp(vmi->migration_uid, migration->uid) == 0;
+		strcmp(vmi_last_migration(vmi)->uid, migration->uid) == 0;
 }
 
 /* Takes fresh. */
@@ -289,7 +290,7 @@ static void follow_migration(struct inventory *inventory, const struct vmi *vmi,
 {
 	scoped_free char *key = xasprintf("%s/%s", vmi->namespace, vmi->name);
 	struct tracked *current =
-		inventory_tracked(inventory, vmi->migration_uid);
+		inventory_tracked(inventory, vmi_last_migration(vmi)->uid);
 	struct tracked *open = map_get(&inventory->unfinished, key);
 
 	if (open != NULL) {
@@ -314,7 +315,8 @@ static uint64_t busy_since(const struct vmi *vmi, const struct vmi *old,
 	bool is_same = old != NULL &&
 		vmi_is_evacuating(old) == vmi_is_evacuating(vmi) &&
 		(vmi_is_evacuating(vmi) ||
-			strcmp(old->migration_uid, vmi->migration_uid) == 0);
+			strcmp(vmi_last_migration(old)->uid,
+				vmi_last_migration(vmi)->uid) == 0);
 
 	return is_same ? old->busy_us : now_us;
 }

@@ -110,17 +110,18 @@ static void count_evacuation(struct inventory *inventory, const struct vmi *vmi)
 /* A VMI that migrates without a known migration. */
 static void count_unseen(struct inventory *inventory, const struct vmi *vmi)
 {
-	const char *source = *vmi->migration_source != '\0'
-		? vmi->migration_source
+	const char *source = *vmi_last_migration(vmi)->source != '\0'
+		? vmi_last_migration(vmi)->source
 		: vmi->node;
 	const struct others_work work = { vmi->namespace, vmi->name, "" };
 
 	inventory->counters.counted++;
-	node_counters_add(&inventory->counters, source, vmi->migration_target);
+	node_counters_add(&inventory->counters, source,
+		vmi_last_migration(vmi)->target);
 	if (is_recent(inventory, vmi->busy_us)) {
 		count_until(inventory, vmi->busy_us);
 		node_counters_hold(&inventory->counters, source,
-			vmi->migration_target, &work);
+			vmi_last_migration(vmi)->target, &work);
 	}
 }
 
@@ -130,7 +131,8 @@ static void count_vmi(struct inventory *inventory, const struct vmi *vmi)
 		count_evacuation(inventory, vmi);
 	}
 	if (vmi->is_migrating &&
-		inventory_tracked(inventory, vmi->migration_uid) == NULL) {
+		inventory_tracked(inventory, vmi_last_migration(vmi)->uid) ==
+			NULL) {
 		count_unseen(inventory, vmi);
 	}
 }

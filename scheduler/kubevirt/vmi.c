@@ -62,6 +62,34 @@ static double guest_bytes_of(const struct json_value *object)
 	return 0;
 }
 
+#define TEXT(type, member, from, path)                                         \
+	{                                                                      \
+		offsetof(type, member), json_value_text_at(from, path, "")     \
+	}
+
+/* NULL: there was none. */
+static struct vmi_migration *read_migration(const struct json_value *state)
+{
+	const struct vmi_migration head = {
+		.started_wall_us = time_at(state, "startTimestamp"),
+		.ended_wall_us = time_at(state, "endTimestamp"),
+		.has_failed = json_value_true(json_value_get(state, "failed")),
+		.is_completed =
+			json_value_true(json_value_get(state, "completed")),
+	};
+	const struct packed_text texts[] = {
+		TEXT(struct vmi_migration, uid, state, "migrationUid"),
+		TEXT(struct vmi_migration, failure_reason, state,
+			"failureReason"),
+		TEXT(struct vmi_migration, source, state, "sourceNode"),
+		TEXT(struct vmi_migration, target, state, "targetNode"),
+	};
+
+	return state == NULL
+		? NULL
+		: packed_texts_new(&head, sizeof(head), texts, count_of(texts));
+}
+
 static void read_status(struct vmi *vmi, const struct json_value *status)
 {
 	const char *phase = json_value_text_at(status, "phase", "");
@@ -74,14 +102,10 @@ static void read_status(struct vmi *vmi, const struct json_value *status)
 	vmi->copies_disks =
 		strcmp(json_value_text_at(status, "migrationMethod", ""),
 			"BlockMigration") == 0;
-	vmi->has_failed = json_value_true(json_value_get(migration, "failed"));
-	vmi->is_completed =
-		json_value_true(json_value_get(migration, "completed"));
-	vmi->is_migrating = !is_final(phase) && !vmi->has_failed &&
-		!vmi->is_completed &&
-		*json_value_text_at(migration, "migrationUid", "") != '\0';
-	vmi->started_wall_us = time_at(migration, "startTimestamp");
-	vmi->ended_wall_us = time_at(migration, "endTimestamp");
+	vmi->migration = read_migration(migration);
+	vmi->is_migrating = !is_final(phase) && vmi->migration != NULL &&
+		!vmi->migration->has_failed && !vmi->migration->is_completed &&
+		*vmi->migration->uid != '\0';
 }
 
 /* A longer text would be cut. */
@@ -103,28 +127,16 @@ static struct vmi *with_texts(const struct vmi *vmi,
 	const struct json_value *object, const char *active_pods)
 {
 	const struct json_value *status = json_value_get(object, "status");
-	const struct json_value *move =
-		json_value_get(status, "migrationState");
-#define TEXT(member, from, path)                                               \
-	{                                                                      \
-		offsetof(struct vmi, member),                                  \
-			json_value_text_at(from, path, "")                     \
-	}
 	const struct packed_text texts[] = {
-		TEXT(namespace, object, "metadata/namespace"),
-		TEXT(name, object, "metadata/name"),
-		TEXT(uid, object, "metadata/uid"),
-		TEXT(node, status, "nodeName"),
-		TEXT(evacuating, status, "evacuationNodeName"),
-		TEXT(migration_uid, move, "migrationUid"),
-		TEXT(failure_reason, move, "failureReason"),
-		TEXT(migration_source, move, "sourceNode"),
-		TEXT(migration_target, move, "targetNode"),
+		TEXT(struct vmi, namespace, object, "metadata/namespace"),
+		TEXT(struct vmi, name, object, "metadata/name"),
+		TEXT(struct vmi, uid, object, "metadata/uid"),
+		TEXT(struct vmi, node, status, "nodeName"),
+		TEXT(struct vmi, evacuating, status, "evacuationNodeName"),
 		{ offsetof(struct vmi, active_pods), active_pods },
 		{ offsetof(struct vmi, why_not),
 			why_not(condition_find(status, "LiveMigratable")) },
 	};
-#undef TEXT
 
 	return packed_texts_new(vmi, sizeof(*vmi), texts, count_of(texts));
 }
@@ -173,10 +185,22 @@ int vmi_read(struct vmi **out, struct interner *interner,
 void vmi_free(struct vmi *vmi, struct interner *interner)
 {
 	if (vmi != NULL) {
+		free(vmi->migration);
 		labels_fini(&vmi->labels, interner);
 		launcher_vm_fini(&vmi->launcher, interner);
 		free(vmi);
 	}
+}
+
+const struct vmi_migration *vmi_last_migration(const struct vmi *vmi)
+{
+	static char nothing[1];
+	static const struct vmi_migration none = { .uid = nothing,
+		.failure_reason = nothing,
+		.source = nothing,
+		.target = nothing };
+
+	return vmi->migration == NULL ? &none : vmi->migration;
 }
 
 bool vmi_is_evacuating(const struct vmi *vmi)
@@ -194,13 +218,16 @@ bool vmi_has_same_pods(const struct vmi *a, const struct vmi *b)
 
 bool vmi_has_same_migration(const struct vmi *a, const struct vmi *b)
 {
+	const struct vmi_migration *one = vmi_last_migration(a);
+	const struct vmi_migration *other = vmi_last_migration(b);
+
 	return a->is_migrating == b->is_migrating &&
-		a->has_failed == b->has_failed &&
-		a->is_completed == b->is_completed &&
-		a->started_wall_us == b->started_wall_us &&
-		a->ended_wall_us == b->ended_wall_us &&
-		strcmp(a->migration_uid, b->migration_uid) == 0 &&
-		strcmp(a->failure_reason, b->failure_reason) == 0 &&
-		strcmp(a->migration_source, b->migration_source) == 0 &&
-		strcmp(a->migration_target, b->migration_target) == 0;
+		one->has_failed == other->has_failed &&
+		one->is_completed == other->is_completed &&
+		one->started_wall_us == other->started_wall_us &&
+		one->ended_wall_us == other->ended_wall_us &&
+		strcmp(one->uid, other->uid) == 0 &&
+		strcmp(one->failure_reason, other->failure_reason) == 0 &&
+		strcmp(one->source, other->source) == 0 &&
+		strcmp(one->target, other->target) == 0;
 }

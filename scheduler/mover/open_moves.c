@@ -136,10 +136,13 @@ static void withdraw(struct open_moves *moves, struct move_record *record,
 static void succeed(struct open_moves *moves, struct move_record *record,
 	const struct vmi *vmi, struct moment now)
 {
-	if (vmi != NULL && vmi->ended_wall_us > vmi->started_wall_us &&
-		vmi->started_wall_us > 0) {
+	if (vmi != NULL &&
+		vmi_last_migration(vmi)->ended_wall_us >
+			vmi_last_migration(vmi)->started_wall_us &&
+		vmi_last_migration(vmi)->started_wall_us > 0) {
 		record->copy_s =
-			(double)(vmi->ended_wall_us - vmi->started_wall_us) /
+			(double)(vmi_last_migration(vmi)->ended_wall_us -
+				vmi_last_migration(vmi)->started_wall_us) /
 			1e6;
 	}
 	vm_failures_succeeded(&moves->cache->cluster.failures,
@@ -210,7 +213,8 @@ void open_moves_answered(struct open_moves *moves, const char *move_id,
 
 static bool is_about(const struct vmi *vmi, const struct migration *migration)
 {
-	return vmi != NULL && strcmp(vmi->migration_uid, migration->uid) == 0;
+	return vmi != NULL &&
+		strcmp(vmi_last_migration(vmi)->uid, migration->uid) == 0;
 }
 
 /* KubeVirt ends a copy after a time for each GiB. A new leader sees copies that
@@ -249,9 +253,9 @@ static void follow_copy(struct open_moves *moves, struct move_record *record,
 static const char *reason_of(const struct open_move *open,
 	const struct vmi *vmi, int64_t now_us)
 {
-	if (strcmp(open->migration_uid, vmi->migration_uid) == 0 &&
-		*vmi->failure_reason != '\0') {
-		return vmi->failure_reason;
+	if (strcmp(open->migration_uid, vmi_last_migration(vmi)->uid) == 0 &&
+		*vmi_last_migration(vmi)->failure_reason != '\0') {
+		return vmi_last_migration(vmi)->failure_reason;
 	}
 	return now_us - open->failed_us >= OPEN_MOVES_REASON_US ? no_reason
 								: NULL;

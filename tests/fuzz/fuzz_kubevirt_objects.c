@@ -29,7 +29,8 @@ static void on_migration(void *owner, const struct migration *migration,
 	assert(*migration->name != '\0' && *migration->vmi_name != '\0');
 	assert(migration->is_ours == (*migration->move_id != '\0'));
 	world->told += strlen(migration->source) + strlen(migration->target) +
-		(vmi == NULL ? 0 : strlen(vmi->failure_reason));
+		(vmi == NULL ? 0
+			     : strlen(vmi_last_migration(vmi)->failure_reason));
 }
 
 static void on_gone(void *owner, const struct migration *migration)

@@ -273,6 +273,40 @@ static void the_current_entry_may_be_removed(void **state)
 	map_fini(&map);
 }
 
+/* Of values that are freed when another one has taken their place. */
+static void a_borrowed_key_is_that_of_the_last_value(void **state)
+{
+	struct map map = { .borrows_keys = true };
+	char *first = xstrdup("key"), *second = xstrdup("key");
+	const char *key = NULL;
+	void *value = NULL;
+	size_t at = 0;
+
+	(void)state;
+	assert_null(map_put(&map, first, first));
+	assert_ptr_equal(map_put(&map, second, second), first);
+	free(first);
+	assert_ptr_equal(map_get(&map, "key"), second);
+	assert_true(map_next(&map, &at, &key, &value));
+	assert_ptr_equal(key, second);
+	map_reserve(&map, 100);
+	assert_ptr_equal(map_remove(&map, "key"), second);
+	assert_null(map_get(&map, "key"));
+	free(second);
+	map_fini(&map);
+}
+
+static void borrowed_keys_outlive_their_map(void **state)
+{
+	struct map map = { .borrows_keys = true };
+	char key[] = "key";
+
+	(void)state;
+	assert_null(map_put(&map, key, key));
+	map_fini(&map);
+	assert_string_equal(key, "key");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -285,6 +319,8 @@ int main(void)
 		cmocka_unit_test(finds_keys_behind_a_removed_one),
 		cmocka_unit_test(reserved_entries_do_not_move),
 		cmocka_unit_test(the_current_entry_may_be_removed),
+		cmocka_unit_test(a_borrowed_key_is_that_of_the_last_value),
+		cmocka_unit_test(borrowed_keys_outlive_their_map),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,9 +30,10 @@ static void on_migration(void *owner, const struct migration *migration,
 		phases[migration->phase], migration->source, migration->target,
 		vmi == NULL ? " no vmi" : "",
 		migration->is_deleting ? " deleting" : "");
-	if (vmi != NULL && *vmi->failure_reason != '\0' &&
-		strcmp(vmi->migration_uid, migration->uid) == 0) {
-		buffer_printf(&world.calls, "%s;", vmi->failure_reason);
+	if (vmi != NULL && *vmi_last_migration(vmi)->failure_reason != '\0' &&
+		strcmp(vmi_last_migration(vmi)->uid, migration->uid) == 0) {
+		buffer_printf(&world.calls, "%s;",
+			vmi_last_migration(vmi)->failure_reason);
 	}
 }
 

@@ -27,7 +27,7 @@ static void on_migration(void *owner, const struct migration *migration,
 	(void)owner;
 	buffer_printf(&world.calls, "%s %d %s;", migration->name,
 		(int)migration->phase,
-		vmi == NULL ? "gone" : vmi->failure_reason);
+		vmi == NULL ? "gone" : vmi_last_migration(vmi)->failure_reason);
 }
 
 static void on_migration_gone(void *owner, const struct migration *migration)

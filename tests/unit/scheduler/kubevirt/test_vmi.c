@@ -61,7 +61,7 @@ static void reads_a_recorded_vmi(void **state)
 	assert_string_equal(vmi->why_not, "");
 	assert_true(vmi_is_evacuating(vmi));
 	assert_false(vmi->is_migrating);
-	assert_string_equal(vmi->migration_uid, "");
+	assert_string_equal(vmi_last_migration(vmi)->uid, "");
 	assert_true(vmi->labels.count > 0);
 	vmi_free(vmi, interner);
 	json_value_free(file);
@@ -74,16 +74,18 @@ static void tells_how_a_recorded_migration_failed(void **state)
 
 	(void)state;
 	assert_false(vmi->is_migrating);
-	assert_true(vmi->has_failed);
-	assert_true(vmi->is_completed);
-	assert_string_equal(vmi->failure_reason,
+	assert_true(vmi_last_migration(vmi)->has_failed);
+	assert_true(vmi_last_migration(vmi)->is_completed);
+	assert_string_equal(vmi_last_migration(vmi)->failure_reason,
 		"Live migration stuck for 150 seconds and has been aborted");
-	assert_string_equal(vmi->migration_uid,
+	assert_string_equal(vmi_last_migration(vmi)->uid,
 		"6b641e05-19bc-45d0-afe0-59506461f626");
-	assert_string_equal(vmi->migration_source, "node-a");
-	assert_string_equal(vmi->migration_target, "node-b");
-	assert_int_equal(vmi->started_wall_us, INT64_C(1795171892000000));
-	assert_int_equal(vmi->ended_wall_us, vmi->started_wall_us);
+	assert_string_equal(vmi_last_migration(vmi)->source, "node-a");
+	assert_string_equal(vmi_last_migration(vmi)->target, "node-b");
+	assert_int_equal(vmi_last_migration(vmi)->started_wall_us,
+		INT64_C(1795171892000000));
+	assert_int_equal(vmi_last_migration(vmi)->ended_wall_us,
+		vmi_last_migration(vmi)->started_wall_us);
 	vmi_free(vmi, interner);
 	json_value_free(file);
 }
@@ -200,9 +202,11 @@ static void cuts_long_texts_between_characters(void **state)
 		"'migrationState':{'migrationUid':'m','failureReason':'%s'}",
 		reason);
 	vmi = given_vmi_object("", status);
-	assert_int_equal(strlen(vmi->failure_reason), PACKED_TEXT_MAX - 1);
-	assert_string_equal(vmi->migration_uid, "m");
-	assert_memory_equal(vmi->failure_reason, reason, PACKED_TEXT_MAX - 1);
+	assert_int_equal(strlen(vmi_last_migration(vmi)->failure_reason),
+		PACKED_TEXT_MAX - 1);
+	assert_string_equal(vmi_last_migration(vmi)->uid, "m");
+	assert_memory_equal(vmi_last_migration(vmi)->failure_reason, reason,
+		PACKED_TEXT_MAX - 1);
 	vmi_free(vmi, interner);
 }
 

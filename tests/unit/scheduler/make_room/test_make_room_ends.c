@@ -139,8 +139,7 @@ static void a_failed_move_costs_a_plan(void **state)
 	(void)state;
 	start_urgent();
 	pass(5);
-	fake_kubevirt.vmis[0].failure_reason = uids[0];
-	fake_kubevirt.vmis[0].migration_uid = fake_nothing;
+	fake_state(&fake_kubevirt.vmis[0])->failure_reason = uids[0];
 	finish_move(0, MIGRATION_FAILED, node_1);
 	plan_for("node-2", "moving vms/c");
 	plan_step("c", "node-2", "node-3");

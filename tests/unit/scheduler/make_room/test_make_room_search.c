@@ -25,8 +25,7 @@ static void searching_again_for_the_same_place_is_no_new_plan(void **state)
 	pass(3);
 	assert_int_equal(fake_kubevirt.ordered, 2);
 	/* The first failure costs the first plan. */
-	fake_kubevirt.vmis[1].failure_reason = uids[1];
-	fake_kubevirt.vmis[1].migration_uid = fake_nothing;
+	fake_state(&fake_kubevirt.vmis[1])->failure_reason = uids[1];
 	finish_move(1, MIGRATION_FAILED, node_1);
 	pass(3);
 	assert_string_equal(room.reason, "RoomLost");

@@ -15,6 +15,7 @@ enum { FAKE_VMIS = 16, FAKE_MIGRATIONS = 8 };
 struct kubevirt {
 	struct kubevirt_options options;
 	struct vmi vmis[FAKE_VMIS];
+	struct vmi_migration states[FAKE_VMIS]; /* of these */
 	size_t vmi_count;
 	struct migration migrations[FAKE_MIGRATIONS];
 	size_t migration_count;

@@ -18,12 +18,24 @@ static inline struct vmi *fake_vmi(char *name, char *uid, char *node)
 		.evacuating = fake_nothing,
 		.is_running = true,
 		.is_migratable = true,
-		.why_not = fake_nothing,
-		.migration_uid = fake_nothing,
-		.failure_reason = fake_nothing,
-		.migration_source = fake_nothing,
-		.migration_target = fake_nothing };
+		.why_not = fake_nothing };
 	return vmi;
+}
+
+/* The state of the VMI's migration, which is empty at first. */
+static inline struct vmi_migration *fake_state(struct vmi *vmi)
+{
+	struct vmi_migration *state =
+		&fake_kubevirt.states[vmi - fake_kubevirt.vmis];
+
+	if (vmi->migration == NULL) {
+		*state = (struct vmi_migration){ .uid = fake_nothing,
+			.failure_reason = fake_nothing,
+			.source = fake_nothing,
+			.target = fake_nothing };
+		vmi->migration = state;
+	}
+	return state;
 }
 
 /* Our migration of the last order. */

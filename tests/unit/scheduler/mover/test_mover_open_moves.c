@@ -21,9 +21,9 @@ static void a_move_is_ordered_and_followed_to_its_end(void **state)
 	assert_int_equal(last_sent()->state, MOVE_RUNNING);
 	migration->phase = MIGRATION_SUCCEEDED;
 	vmi->node = node_2;
-	vmi->migration_uid = migration->uid;
-	vmi->started_wall_us = (int64_t)WALL_US;
-	vmi->ended_wall_us = (int64_t)WALL_US + 4 * SECOND_US;
+	fake_state(vmi)->uid = migration->uid;
+	fake_state(vmi)->started_wall_us = (int64_t)WALL_US;
+	fake_state(vmi)->ended_wall_us = (int64_t)WALL_US + 4 * SECOND_US;
 	tell(migration, vmi);
 	assert_int_equal(last_sent()->state, MOVE_SUCCEEDED);
 	assert_true(last_sent()->copy_s == 4);
@@ -74,8 +74,8 @@ static void a_pod_of_another_namespace_explains_no_failure(void **state)
 	pod.vmi_uid = uids[vm];
 	mover_unschedulable(scene.mover, &pod, "I made this up");
 	migration->phase = MIGRATION_FAILED;
-	vmi->migration_uid = migration->uid;
-	vmi->failure_reason = reason;
+	fake_state(vmi)->uid = migration->uid;
+	fake_state(vmi)->failure_reason = reason;
 	tell(migration, vmi);
 	assert_string_equal(last_sent()->failure, reason);
 }
@@ -93,8 +93,8 @@ static void kubevirts_reason_may_come_later_than_the_phase(void **state)
 	migration->phase = MIGRATION_FAILED;
 	tell(migration, vmi);
 	assert_int_equal(last_sent()->state, MOVE_ORDERED);
-	vmi->migration_uid = migration->uid;
-	vmi->failure_reason = reason;
+	fake_state(vmi)->uid = migration->uid;
+	fake_state(vmi)->failure_reason = reason;
 	tell(migration, vmi);
 	assert_int_equal(last_sent()->state, MOVE_FAILED);
 	assert_string_equal(last_sent()->failure, reason);
@@ -242,8 +242,8 @@ static void an_aborted_copy_blames_nobody(void **state)
 	migration->is_deleting = true;
 	tell(migration, vmi);
 	migration->phase = MIGRATION_FAILED;
-	vmi->migration_uid = migration->uid;
-	vmi->failure_reason = reason;
+	fake_state(vmi)->uid = migration->uid;
+	fake_state(vmi)->failure_reason = reason;
 	tell(migration, vmi);
 	assert_int_equal(last_sent()->state, MOVE_WITHDRAWN);
 	assert_string_equal(last_sent()->failure, reason);
@@ -263,8 +263,8 @@ static void a_failed_copy_has_its_duration(void **state)
 	tell(migration, vmi);
 	run(4, 6);
 	migration->phase = MIGRATION_FAILED;
-	vmi->migration_uid = migration->uid;
-	vmi->failure_reason = reason;
+	fake_state(vmi)->uid = migration->uid;
+	fake_state(vmi)->failure_reason = reason;
 	tell(migration, vmi);
 	assert_int_equal(last_sent()->state, MOVE_FAILED);
 	assert_true(last_sent()->copy_s == 4);
@@ -287,8 +287,8 @@ static void what_the_scheduler_said_before_the_copy_explains_no_failure(
 	migration->phase = MIGRATION_RUNNING;
 	tell(migration, vmi);
 	migration->phase = MIGRATION_FAILED;
-	vmi->migration_uid = migration->uid;
-	vmi->failure_reason = reason;
+	fake_state(vmi)->uid = migration->uid;
+	fake_state(vmi)->failure_reason = reason;
 	tell(migration, vmi);
 	assert_string_equal(last_sent()->failure, reason);
 }
