@@ -82,10 +82,13 @@ static void free_key(const struct map *map, struct map_slot *slot)
 	}
 }
 
-/* A borrowed key is only read. */
-static char *own_key(const struct map *map, const char *key)
+/* A borrowed key is only read, though the type of a slot's key says more. */
+static char *key_of(const struct map *map, const char *key)
 {
-	return map->borrows_keys ? (char *)(uintptr_t)key : xstrdup(key);
+	char *same;
+
+	(void)memcpy(&same, &key, sizeof(same));
+	return map->borrows_keys ? same : xstrdup(key);
 }
 
 void map_fini(struct map *map)
@@ -125,14 +128,14 @@ void *map_put(struct map *map, const char *key, void *value)
 		old = slot->value;
 		slot->value = value;
 		if (map->borrows_keys) {
-			slot->key = own_key(map, key);
+			slot->key = key_of(map, key);
 		}
 		return old;
 	}
 	if ((map->used + 1) * 2 > map->capacity) {
 		rehash(map, map->count);
 	}
-	insert(map, own_key(map, key), value);
+	insert(map, key_of(map, key), value);
 	return NULL;
 }
 

@@ -91,8 +91,8 @@ static const char *first_of(const char *a, const char *b)
 static void find_nodes(struct inventory *inventory, struct migration *migration)
 {
 	const struct vmi *vmi = inventory_vmi_of(inventory, migration);
-	bool is_current = vmi != NULL &&
-		strcmp(vmi_last_migration(vmi)->uid, migration->uid) == 0;
+	const struct vmi_migration *state =
+		vmi_migration_state(vmi, migration->uid);
 	const struct target_pod *pod =
 		target_pods_of(&inventory->pods, migration->uid);
 	const char *source = migration->source, *target = migration->target;
@@ -107,11 +107,8 @@ static void find_nodes(struct inventory *inventory, struct migration *migration)
 	if (*target == '\0' && pod != NULL) {
 		target = pod->node;
 	}
-	if (is_current) {
-		source = first_of(vmi_last_migration(vmi)->source, source);
-		target = first_of(vmi_last_migration(vmi)->target, target);
-	}
-	migration_set_nodes(migration, source, target);
+	migration_set_nodes(migration, first_of(state->source, source),
+		first_of(state->target, target));
 }
 
 /* ---- migrations ---- */

@@ -110,18 +110,16 @@ static void count_evacuation(struct inventory *inventory, const struct vmi *vmi)
 /* A VMI that migrates without a known migration. */
 static void count_unseen(struct inventory *inventory, const struct vmi *vmi)
 {
-	const char *source = *vmi_last_migration(vmi)->source != '\0'
-		? vmi_last_migration(vmi)->source
-		: vmi->node;
+	const struct vmi_migration *last = vmi_last_migration(vmi);
+	const char *source = *last->source != '\0' ? last->source : vmi->node;
 	const struct others_work work = { vmi->namespace, vmi->name, "" };
 
 	inventory->counters.counted++;
-	node_counters_add(&inventory->counters, source,
-		vmi_last_migration(vmi)->target);
+	node_counters_add(&inventory->counters, source, last->target);
 	if (is_recent(inventory, vmi->busy_us)) {
 		count_until(inventory, vmi->busy_us);
-		node_counters_hold(&inventory->counters, source,
-			vmi_last_migration(vmi)->target, &work);
+		node_counters_hold(&inventory->counters, source, last->target,
+			&work);
 	}
 }
 
@@ -131,8 +129,7 @@ static void count_vmi(struct inventory *inventory, const struct vmi *vmi)
 		count_evacuation(inventory, vmi);
 	}
 	if (vmi->is_migrating &&
-		inventory_tracked(inventory, vmi_last_migration(vmi)->uid) ==
-			NULL) {
+		!inventory_tracked(inventory, vmi_last_migration(vmi)->uid)) {
 		count_unseen(inventory, vmi);
 	}
 }

@@ -200,7 +200,15 @@ const struct vmi_migration *vmi_last_migration(const struct vmi *vmi)
 		.source = nothing,
 		.target = nothing };
 
-	return vmi->migration == NULL ? &none : vmi->migration;
+	return vmi == NULL || vmi->migration == NULL ? &none : vmi->migration;
+}
+
+const struct vmi_migration *vmi_migration_state(const struct vmi *vmi,
+	const char *uid)
+{
+	const struct vmi_migration *last = vmi_last_migration(vmi);
+
+	return strcmp(last->uid, uid) == 0 ? last : vmi_last_migration(NULL);
 }
 
 bool vmi_is_evacuating(const struct vmi *vmi)

@@ -54,8 +54,12 @@ must_check int vmi_read(struct vmi **out, struct interner *interner,
 	const struct json_value *object, struct error *err);
 void vmi_free(struct vmi *vmi, struct interner *interner); /* NULL is fine */
 
-/* Never NULL: empty if the VMI never migrated. */
+/* Never NULL: empty if the VMI is NULL or never migrated. */
 const struct vmi_migration *vmi_last_migration(const struct vmi *vmi);
+
+/* The same, but empty as well if the last migration has another UID. */
+const struct vmi_migration *vmi_migration_state(const struct vmi *vmi,
+	const char *uid);
 
 /* KubeVirt empties the node: the VMI is marked and still there. */
 bool vmi_is_evacuating(const struct vmi *vmi);

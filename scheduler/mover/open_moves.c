@@ -133,17 +133,14 @@ static void withdraw(struct open_moves *moves, struct move_record *record,
 	end(moves, record, MOVE_WITHDRAWN, now);
 }
 
+/* last: the state of the move's migration, as far as the VMI has it. */
 static void succeed(struct open_moves *moves, struct move_record *record,
-	const struct vmi *vmi, struct moment now)
+	const struct vmi_migration *last, struct moment now)
 {
-	if (vmi != NULL &&
-		vmi_last_migration(vmi)->ended_wall_us >
-			vmi_last_migration(vmi)->started_wall_us &&
-		vmi_last_migration(vmi)->started_wall_us > 0) {
-		record->copy_s =
-			(double)(vmi_last_migration(vmi)->ended_wall_us -
-				vmi_last_migration(vmi)->started_wall_us) /
-			1e6;
+	int64_t took_us = last->ended_wall_us - last->started_wall_us;
+
+	if (last->started_wall_us > 0 && took_us > 0) {
+		record->copy_s = (double)took_us / 1e6;
 	}
 	vm_failures_succeeded(&moves->cache->cluster.failures,
 		record->namespace, record->vm, record->target);
@@ -211,12 +208,6 @@ void open_moves_answered(struct open_moves *moves, const char *move_id,
 
 /* ---- changes ---- */
 
-static bool is_about(const struct vmi *vmi, const struct migration *migration)
-{
-	return vmi != NULL &&
-		strcmp(vmi_last_migration(vmi)->uid, migration->uid) == 0;
-}
-
 /* KubeVirt ends a copy after a time for each GiB. A new leader sees copies that
  * began before its term. */
 static void set_copy_limit(const struct open_moves *moves,
@@ -253,9 +244,11 @@ static void follow_copy(struct open_moves *moves, struct move_record *record,
 static const char *reason_of(const struct open_move *open,
 	const struct vmi *vmi, int64_t now_us)
 {
-	if (strcmp(open->migration_uid, vmi_last_migration(vmi)->uid) == 0 &&
-		*vmi_last_migration(vmi)->failure_reason != '\0') {
-		return vmi_last_migration(vmi)->failure_reason;
+	const struct vmi_migration *last = vmi_last_migration(vmi);
+
+	if (strcmp(open->migration_uid, last->uid) == 0 &&
+		*last->failure_reason != '\0') {
+		return last->failure_reason;
 	}
 	return now_us - open->failed_us >= OPEN_MOVES_REASON_US ? no_reason
 								: NULL;
@@ -314,7 +307,7 @@ void open_moves_changed(struct open_moves *moves,
 		follow_copy(moves, record, open, vmi, now);
 		break;
 	case MIGRATION_SUCCEEDED:
-		succeed(moves, record, is_about(vmi, migration) ? vmi : NULL,
+		succeed(moves, record, vmi_migration_state(vmi, migration->uid),
 			now);
 		break;
 	case MIGRATION_FAILED:
@@ -334,7 +327,7 @@ static void conclude(struct open_moves *moves, struct move_record *record,
 		: take_ptr(open->message);
 
 	if (vmi != NULL && strcmp(vmi->node, record->target) == 0) {
-		succeed(moves, record, vmi, now);
+		succeed(moves, record, vmi_last_migration(vmi), now);
 	} else if (message != NULL) {
 		fail(moves, record, message, now);
 	} else if (open->failed_us != 0 && !open->is_deleted) {

@@ -1,5 +1,5 @@
-/* What a VirtualMachineInstance takes in the scheduler's memory: 150,000 of
- * 5,000 nodes, before and after each was migrated once. No I/O. */
+/* The scheduler's memory for VirtualMachineInstances: 150,000 of 5,000 nodes,
+ * before and after each was migrated once. No I/O. */
 #include "lib/memory.h"
 #include "scheduler/kubevirt/inventory.h"
 #include "tests/unit/scheduler/given.h"

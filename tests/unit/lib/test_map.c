@@ -273,7 +273,7 @@ static void the_current_entry_may_be_removed(void **state)
 	map_fini(&map);
 }
 
-/* Of values that are freed when another one has taken their place. */
+/* The first value is freed when the second one has taken its place. */
 static void a_borrowed_key_is_that_of_the_last_value(void **state)
 {
 	struct map map = { .borrows_keys = true };
