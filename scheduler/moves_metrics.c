@@ -62,9 +62,9 @@ static void write_planner(struct buffer *out,
 
 static void write_room(struct buffer *out, const struct make_room_stats *room)
 {
-	exposition_single(out, "plimsoll_scheduler_room_efforts",
+	exposition_single(out, "plimsoll_scheduler_room_attempts",
 		"Pods for which room is made or recommended", EXPOSITION_GAUGE,
-		(double)room->efforts);
+		(double)room->attempts);
 	exposition_single(out, "plimsoll_scheduler_room_made_total",
 		"Pods that were placed after moves that made room for them",
 		EXPOSITION_COUNTER, (double)room->made);

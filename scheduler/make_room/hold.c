@@ -4,27 +4,27 @@
 
 #include <stdio.h>
 
-void hold_put(struct effort *effort, struct cache *cache, struct pod *pod,
+void hold_put(struct attempt *attempt, struct cache *cache, struct pod *pod,
 	const char *node, int64_t now_us)
 {
 	struct pod *copy;
 
-	if (effort->is_holding) {
+	if (attempt->is_holding) {
 		return;
 	}
-	(void)snprintf(effort->held_node, sizeof(effort->held_node), "%s",
+	(void)snprintf(attempt->held_node, sizeof(attempt->held_node), "%s",
 		node);
 	copy = pod_copy(pod, pod->uid, "");
-	xreplace(&copy->nominated_node, effort->held_node);
+	xreplace(&copy->nominated_node, attempt->held_node);
 	cache_put_nominated(cache, copy);
-	effort->is_holding = true;
-	effort->held_us = now_us;
+	attempt->is_holding = true;
+	attempt->held_us = now_us;
 }
 
-bool hold_release(struct effort *effort, struct cache *cache)
+bool hold_release(struct attempt *attempt, struct cache *cache)
 {
-	bool was_holding = effort->is_holding;
+	bool was_holding = attempt->is_holding;
 
-	effort->is_holding = false;
-	return was_holding && cache_remove_nominated(cache, effort->uid);
+	attempt->is_holding = false;
+	return was_holding && cache_remove_nominated(cache, attempt->uid);
 }

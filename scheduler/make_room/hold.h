@@ -3,15 +3,15 @@
 #pragma once
 
 #include "scheduler/cache/cache.h"
-#include "scheduler/make_room/effort.h"
+#include "scheduler/make_room/attempt.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 /* Holds the node for the pod, which waits in the queue. No effect if a place is
  * held already. */
-void hold_put(struct effort *effort, struct cache *cache, struct pod *pod,
+void hold_put(struct attempt *attempt, struct cache *cache, struct pod *pod,
 	const char *node, int64_t now_us);
 
 /* True: a place is free again, and other pods may fit. */
-bool hold_release(struct effort *effort, struct cache *cache);
+bool hold_release(struct attempt *attempt, struct cache *cache);

@@ -31,10 +31,10 @@ static void look(struct make_room *room, struct moment now)
 }
 
 /* Recommendations for pods that no longer need them, also of an earlier leader.
- * A pod that does has an effort soon. */
+ * A pod that does has an attempt soon. */
 static void withdraw_orphans(struct make_room *room, struct moment now)
 {
-	struct effort_context context = make_room_context(room, now);
+	struct attempt_context context = make_room_context(room, now);
 	const struct move_record *record;
 	size_t at = 0;
 
@@ -45,9 +45,9 @@ static void withdraw_orphans(struct make_room *room, struct moment now)
 			&at)) != NULL) {
 		if (record->state == MOVE_RECOMMENDED &&
 			record->reason == MOVE_FOR_ROOM &&
-			efforts_find(&room->efforts, record->room_for_uid) ==
+			attempts_find(&room->attempts, record->room_for_uid) ==
 				NULL) {
-			effort_moves_withdraw(&context, record->room_for_uid,
+			attempt_moves_withdraw(&context, record->room_for_uid,
 				NULL, "the pod needs no room");
 		}
 	}
@@ -55,8 +55,8 @@ static void withdraw_orphans(struct make_room *room, struct moment now)
 
 static void drop_all(struct make_room *room)
 {
-	while (room->efforts.count > 0) {
-		make_room_drop(room, room->efforts.list[0]);
+	while (room->attempts.count > 0) {
+		make_room_drop(room, room->attempts.list[0]);
 	}
 }
 
@@ -81,64 +81,65 @@ static uint64_t first_order(const struct make_room *room, const char *pod_uid,
 }
 
 /* The earlier leader's word holds until there is a plan. */
-static void take_over_place(struct make_room *room, struct effort *effort,
+static void take_over_place(struct make_room *room, struct attempt *attempt,
 	struct pod *pod, struct moment now)
 {
-	(void)snprintf(effort->nominated, sizeof(effort->nominated), "%s",
+	(void)snprintf(attempt->nominated, sizeof(attempt->nominated), "%s",
 		pod->nominated_node);
-	(void)snprintf(effort->wrote, sizeof(effort->wrote), "%s",
+	(void)snprintf(attempt->wrote, sizeof(attempt->wrote), "%s",
 		pod->nominated_node);
 	if (room->options.mode == MOVER_AUTOMATIC &&
 		cache_node(room->options.cache, pod->nominated_node) != NULL) {
-		hold_put(effort, room->options.cache, pod, pod->nominated_node,
+		hold_put(attempt, room->options.cache, pod, pod->nominated_node,
 			now.now_us);
 	}
 }
 
 /* An earlier leader may have begun. Its records come one after the other, and
  * maybe after the pod. */
-static void restore(struct make_room *room, struct effort *effort,
+static void restore(struct make_room *room, struct attempt *attempt,
 	struct pod *pod, struct moment now)
 {
 	uint64_t first = first_order(room, pod->uid, now.wall_us);
 
-	effort->is_restored = room->has_history;
+	attempt->is_restored = room->has_history;
 	if (first == 0) {
 		return;
 	}
-	effort->began_us = now.now_us - (int64_t)(now.wall_us - first);
-	if (!effort->has_orders) {
-		effort->has_orders = true;
-		take_over_place(room, effort, pod, now);
+	attempt->began_us = now.now_us - (int64_t)(now.wall_us - first);
+	if (!attempt->has_orders) {
+		attempt->has_orders = true;
+		take_over_place(room, attempt, pod, now);
 	}
 }
 
-static void restore_late(struct make_room *room, struct effort *effort,
+static void restore_late(struct make_room *room, struct attempt *attempt,
 	struct moment now)
 {
 	struct queued_pod *queued =
-		queue_find(room->options.queue, effort->uid);
+		queue_find(room->options.queue, attempt->uid);
 
-	if (!effort->is_restored && queued != NULL && queued->pod != NULL) {
-		restore(room, effort, queued->pod, now);
+	if (!attempt->is_restored && queued != NULL && queued->pod != NULL) {
+		restore(room, attempt, queued->pod, now);
 	}
 }
 
-/* The most urgent one first. An effort that ends leaves the list. */
+/* The most urgent one first. An attempt that ends leaves the list. */
 static void follow_all(struct make_room *room, struct moment now)
 {
-	char uids[MAKE_ROOM_EFFORTS_MAX][REPORT_UID_MAX];
-	size_t count = room->efforts.count;
+	char uids[MAKE_ROOM_ATTEMPTS_MAX][REPORT_UID_MAX];
+	size_t count = room->attempts.count;
 
 	for (size_t i = 0; i < count; i++) {
-		memcpy(uids[i], room->efforts.list[i]->uid, sizeof(uids[i]));
+		memcpy(uids[i], room->attempts.list[i]->uid, sizeof(uids[i]));
 	}
 	for (size_t i = 0; i < count; i++) {
-		struct effort *effort = efforts_find(&room->efforts, uids[i]);
+		struct attempt *attempt =
+			attempts_find(&room->attempts, uids[i]);
 
-		if (effort != NULL) {
-			restore_late(room, effort, now);
-			make_room_follow(room, effort, now);
+		if (attempt != NULL) {
+			restore_late(room, attempt, now);
+			make_room_follow(room, attempt, now);
 		}
 	}
 }
@@ -178,25 +179,25 @@ static void on_tick(void *owner)
 
 /* ---- others ---- */
 
-static struct effort *begin(struct make_room *room, struct pod *pod,
+static struct attempt *begin(struct make_room *room, struct pod *pod,
 	struct moment now)
 {
-	struct effort *displaced;
-	struct effort *effort =
-		efforts_add(&room->efforts, pod, now.now_us, &displaced);
-	struct effort_context context = make_room_context(room, now);
+	struct attempt *displaced;
+	struct attempt *attempt =
+		attempts_add(&room->attempts, pod, now.now_us, &displaced);
+	struct attempt_context context = make_room_context(room, now);
 
 	if (displaced != NULL) {
-		effort_moves_withdraw(&context, displaced->uid, NULL,
+		attempt_moves_withdraw(&context, displaced->uid, NULL,
 			"room is made for other pods");
 		make_room_drop(room, displaced);
 	}
-	if (effort != NULL) {
-		effort->room = room;
-		effort->wall_us = now.wall_us;
-		restore(room, effort, pod, now);
+	if (attempt != NULL) {
+		attempt->room = room;
+		attempt->wall_us = now.wall_us;
+		restore(room, attempt, pod, now);
 	}
-	return effort;
+	return attempt;
 }
 
 void make_room_unschedulable(struct make_room *room,
@@ -207,40 +208,40 @@ void make_room_unschedulable(struct make_room *room,
 	struct pod *pod = queued->pod;
 	const struct given_up_pod *rests =
 		given_up_find(&room->given_up, pod->uid, now.now_us);
-	struct effort *effort = efforts_find(&room->efforts, pod->uid);
+	struct attempt *attempt = attempts_find(&room->attempts, pod->uid);
 
-	if (effort == NULL && rests != NULL) {
+	if (attempt == NULL && rests != NULL) {
 		room_words_given_up(message, rests);
 		room_words_state(record, NULL);
 		return;
 	}
-	if (effort == NULL && room_pods_qualifies(decision)) {
-		effort = begin(room, pod, now);
+	if (attempt == NULL && room_pods_qualifies(decision)) {
+		attempt = begin(room, pod, now);
 	}
-	if (effort != NULL) {
-		effort->refused_us = now.now_us;
-		effort->refusal = room_pods_reasons(decision, effort->node);
-		room_words_message(message, effort);
-		room_words_state(record, effort);
+	if (attempt != NULL) {
+		attempt->refused_us = now.now_us;
+		attempt->refusal = room_pods_reasons(decision, attempt->node);
+		room_words_message(message, attempt);
+		room_words_state(record, attempt);
 	}
 }
 
 void make_room_placed(struct make_room *room, const struct pod *pod,
 	const char *node)
 {
-	struct effort *effort = efforts_find(&room->efforts, pod->uid);
+	struct attempt *attempt = attempts_find(&room->attempts, pod->uid);
 
-	if (effort != NULL) {
-		(void)hold_release(effort, room->options.cache);
-		effort->state = EFFORT_BINDING;
-		(void)snprintf(effort->placed_on, sizeof(effort->placed_on),
+	if (attempt != NULL) {
+		(void)hold_release(attempt, room->options.cache);
+		attempt->state = ATTEMPT_BINDING;
+		(void)snprintf(attempt->placed_on, sizeof(attempt->placed_on),
 			"%s", node);
 	}
 }
 
 void make_room_stats(const struct make_room *room, struct make_room_stats *out)
 {
-	*out = (struct make_room_stats){ .efforts = room->efforts.count,
+	*out = (struct make_room_stats){ .attempts = room->attempts.count,
 		.made = room->made,
 		.lost = room->lost,
 		.given_up = room->given_up_count,
@@ -250,7 +251,7 @@ void make_room_stats(const struct make_room *room, struct make_room_stats *out)
 
 void make_room_describe(const struct make_room *room, struct json *j)
 {
-	room_status_write(j, &room->efforts, &room->given_up);
+	room_status_write(j, &room->attempts, &room->given_up);
 }
 
 /* ---- life ---- */

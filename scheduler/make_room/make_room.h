@@ -24,7 +24,7 @@ struct queue;
 struct queued_pod;
 
 enum {
-	MAKE_ROOM_EFFORTS_MAX = 16, /* pods at a time; further ones wait */
+	MAKE_ROOM_ATTEMPTS_MAX = 16, /* pods at a time; further ones wait */
 	MAKE_ROOM_REMEMBERED_MAX = 256,
 	/* Plans that a pod has while its moves are under way. */
 	MAKE_ROOM_PLANS = 2,
@@ -70,7 +70,7 @@ void make_room_placed(struct make_room *room, const struct pod *pod,
 
 /* For /metrics. */
 struct make_room_stats {
-	size_t efforts; /* pods for which room is being made or recommended */
+	size_t attempts; /* pods for which room is being made or recommended */
 	uint64_t made, lost, given_up, without_plan;
 	bool orders; /* the effective mode of --make-room is automatic */
 };

@@ -19,34 +19,34 @@
  * not hold up its moves. */
 #define DOUBT_US INT64_C(2000000)
 
-static void set_state(struct effort *effort, enum effort_state state)
+static void set_state(struct attempt *attempt, enum attempt_state state)
 {
-	effort->wants_wake |= effort->state != state;
-	effort->state = state;
+	attempt->wants_wake |= attempt->state != state;
+	attempt->state = state;
 }
 
 /* ---- the moves ---- */
 
-static void recommend(struct make_room *room, struct effort *effort,
+static void recommend(struct make_room *room, struct attempt *attempt,
 	const struct pod *pod, struct moment now)
 {
-	struct effort_context context = make_room_context(room, now);
+	struct attempt_context context = make_room_context(room, now);
 
-	set_state(effort, EFFORT_RECOMMENDED);
-	make_room_release(room, effort);
-	make_room_nominate(room, effort, pod, now);
-	if (effort_moves_recommend(effort, &context)) {
+	set_state(attempt, ATTEMPT_RECOMMENDED);
+	make_room_release(room, attempt);
+	make_room_nominate(room, attempt, pod, now);
+	if (attempt_moves_recommend(attempt, &context)) {
 		make_room_tell(room, pod,
 			&(struct events_pod){ "MakingRoom", "RoomRecommended",
-				effort->sentence, false },
+				attempt->sentence, false },
 			now);
 	}
 }
 
-static bool has_more(const struct effort *effort)
+static bool has_more(const struct attempt *attempt)
 {
-	for (size_t i = 0; i < effort->move_count; i++) {
-		if (effort->moves[i].record.ordered_us == 0) {
+	for (size_t i = 0; i < attempt->move_count; i++) {
+		if (attempt->moves[i].record.ordered_us == 0) {
 			return true;
 		}
 	}
@@ -55,228 +55,229 @@ static bool has_more(const struct effort *effort)
 
 /* Another pod came to the place since the plan was made. A search says whether
  * the plan still leads there, before more is done for it. */
-static void doubt(const struct make_room *room, struct effort *effort,
+static void doubt(const struct make_room *room, struct attempt *attempt,
 	int64_t now_us)
 {
-	bool may_be_lost = effort->is_holding &&
-		(effort->move_count == 0 || has_more(effort)) &&
-		now_us - effort->planned_us >= DOUBT_US;
+	bool may_be_lost = attempt->is_holding &&
+		(attempt->move_count == 0 || has_more(attempt)) &&
+		now_us - attempt->planned_us >= DOUBT_US;
 
-	effort->is_doubted |= may_be_lost &&
-		cache_newcomer(room->options.cache, effort->held_node,
-			effort->held_us) != NULL;
+	attempt->is_doubted |= may_be_lost &&
+		cache_newcomer(room->options.cache, attempt->held_node,
+			attempt->held_us) != NULL;
 }
 
-static void order(struct make_room *room, struct effort *effort,
+static void order(struct make_room *room, struct attempt *attempt,
 	const struct pod *pod, struct moment now)
 {
-	struct effort_context context = make_room_context(room, now);
+	struct attempt_context context = make_room_context(room, now);
 
 	/* The search may find another use for the VM. */
-	if (effort->search != NULL || effort->is_doubted ||
-		!effort_moves_order(effort, &context)) {
+	if (attempt->search != NULL || attempt->is_doubted ||
+		!attempt_moves_order(attempt, &context)) {
 		return;
 	}
-	effort->has_orders = true;
-	if (!effort->is_counted) {
-		effort->is_counted = true;
-		effort->plans++;
+	attempt->has_orders = true;
+	if (!attempt->is_counted) {
+		attempt->is_counted = true;
+		attempt->plans++;
 		make_room_tell(room, pod,
 			&(struct events_pod){ "MakingRoom", "MakingRoom",
-				effort->sentence, false },
+				attempt->sentence, false },
 			now);
 	}
 }
 
 /* The moves are done, and the pod does not fit. */
-static void judge_place(struct make_room *room, struct effort *effort,
+static void judge_place(struct make_room *room, struct attempt *attempt,
 	const struct pod *pod, struct moment now)
 {
-	scoped_buffer struct buffer why = BUFFER_MAX(EFFORT_WHY_MAX);
-	const struct pod *taker = NULL;
+	scoped_buffer struct buffer why = BUFFER_MAX(ATTEMPT_WHY_MAX);
+	const struct pod *newcomer = NULL;
 
-	if (effort->refused_us >= effort->freed_us &&
-		!room_pods_waits_for_data(effort->refusal)) {
-		taker = cache_newcomer(room->options.cache, effort->node,
-			effort->held_us);
+	if (attempt->refused_us >= attempt->freed_us &&
+		!room_pods_waits_for_data(attempt->refusal)) {
+		newcomer = cache_newcomer(room->options.cache, attempt->node,
+			attempt->held_us);
 	}
-	if (taker != NULL) {
-		make_room_lose_place(room, effort, pod, taker, now);
+	if (newcomer != NULL) {
+		make_room_lose_place(room, attempt, pod, newcomer, now);
 		return;
 	}
-	if (effort->refused_us > effort->freed_us + PLACE_US) {
+	if (attempt->refused_us > attempt->freed_us + PLACE_US) {
 		buffer_printf(&why,
 			"the moves are done, and the pod does not fit on %s",
-			effort->node);
-	} else if (now.now_us - effort->woken_us >= TRY_AGAIN_US) {
-		effort->wants_wake = true;
+			attempt->node);
+	} else if (now.now_us - attempt->woken_us >= TRY_AGAIN_US) {
+		attempt->wants_wake = true;
 	}
 	if (why.len > 0) {
-		make_room_lose_plan(room, effort, pod, why.data, now);
+		make_room_lose_plan(room, attempt, pod, why.data, now);
 	}
 }
 
-/* The last of its actions may end the effort. */
-static void move(struct make_room *room, struct effort *effort, struct pod *pod,
-	struct moment now)
+/* The last of its actions may end the attempt. */
+static void move(struct make_room *room, struct attempt *attempt,
+	struct pod *pod, struct moment now)
 {
-	struct effort_context context = make_room_context(room, now);
+	struct attempt_context context = make_room_context(room, now);
 
-	if (!effort->is_counted && effort->plans >= MAKE_ROOM_PLANS &&
-		has_more(effort)) {
-		make_room_give_up(room, effort, pod,
+	if (!attempt->is_counted && attempt->plans >= MAKE_ROOM_PLANS &&
+		has_more(attempt)) {
+		make_room_give_up(room, attempt, pod,
 			"two plans did not make room", now);
 		return;
 	}
-	doubt(room, effort, now.now_us);
-	order(room, effort, pod, now);
+	doubt(room, attempt, now.now_us);
+	order(room, attempt, pod, now);
 	/* As long as nothing may be ordered, others may use the place. */
-	if (effort_may_hold(effort) &&
-		(effort->has_orders || effort->move_count == 0)) {
-		hold_put(effort, room->options.cache, pod, effort->node,
+	if (attempt_may_hold(attempt) &&
+		(attempt->has_orders || attempt->move_count == 0)) {
+		hold_put(attempt, room->options.cache, pod, attempt->node,
 			now.now_us);
 	}
-	if (effort->began_us == 0 &&
-		(effort->is_holding || effort->has_orders)) {
-		effort->began_us = now.now_us;
+	if (attempt->began_us == 0 &&
+		(attempt->is_holding || attempt->has_orders)) {
+		attempt->began_us = now.now_us;
 	}
-	make_room_nominate(room, effort, pod, now);
-	if (effort->move_count > 0 && !effort_is_done(effort)) {
-		set_state(effort, EFFORT_MOVING);
+	make_room_nominate(room, attempt, pod, now);
+	if (attempt->move_count > 0 && !attempt_is_done(attempt)) {
+		set_state(attempt, ATTEMPT_MOVING);
 		return;
 	}
-	set_state(effort, EFFORT_WAITING);
-	if (effort->move_count == 0 ||
-		!effort_moves_have_left(effort, &context)) {
+	set_state(attempt, ATTEMPT_WAITING);
+	if (attempt->move_count == 0 ||
+		!attempt_moves_have_left(attempt, &context)) {
 		return;
 	}
-	if (effort->freed_us == 0) {
-		effort->freed_us = now.now_us;
-		effort->wants_wake = true;
+	if (attempt->freed_us == 0) {
+		attempt->freed_us = now.now_us;
+		attempt->wants_wake = true;
 	}
-	judge_place(room, effort, pod, now);
+	judge_place(room, attempt, pod, now);
 }
 
-/* ---- one effort ---- */
+/* ---- one attempt ---- */
 
-static void end_with_queue(struct make_room *room, struct effort *effort,
+static void end_with_queue(struct make_room *room, struct attempt *attempt,
 	struct moment now)
 {
-	const struct pod *pod = cache_pod(room->options.cache, effort->uid);
+	const struct pod *pod = cache_pod(room->options.cache, attempt->uid);
 
 	if (pod == NULL) {
-		make_room_end(room, effort, "the pod is gone", now);
+		make_room_end(room, attempt, "the pod is gone", now);
 		return;
 	}
-	if (effort->has_orders &&
-		strcmp(effort->placed_on, effort->held_node) == 0) {
+	if (attempt->has_orders &&
+		strcmp(attempt->placed_on, attempt->held_node) == 0) {
 		room->made++;
 		log_info("room was made", log_str("namespace", pod->namespace),
 			log_str("pod", pod->name),
-			log_str("node", effort->placed_on), LOG_END);
+			log_str("node", attempt->placed_on), LOG_END);
 	}
-	make_room_end(room, effort, "the pod is placed", now);
+	make_room_end(room, attempt, "the pod is placed", now);
 }
 
-static void stay_without_plan(struct make_room *room, struct effort *effort,
+static void stay_without_plan(struct make_room *room, struct attempt *attempt,
 	const struct pod *pod, struct moment now)
 {
-	if (effort->planned_us != 0) {
-		make_room_release(room, effort);
-		make_room_nominate(room, effort, pod, now);
-		set_state(effort, EFFORT_WITHOUT_PLAN);
+	if (attempt->planned_us != 0) {
+		make_room_release(room, attempt);
+		make_room_nominate(room, attempt, pod, now);
+		set_state(attempt, ATTEMPT_WITHOUT_PLAN);
 	} else {
-		set_state(effort, EFFORT_PLANNING);
+		set_state(attempt, ATTEMPT_PLANNING);
 	}
 }
 
 static bool is_too_late(const struct make_room *room,
-	const struct effort *effort, int64_t now_us)
+	const struct attempt *attempt, int64_t now_us)
 {
-	return effort->began_us != 0 && room->options.mode == MOVER_AUTOMATIC &&
-		now_us - effort->began_us > room->options.timeout_us;
+	return attempt->began_us != 0 &&
+		room->options.mode == MOVER_AUTOMATIC &&
+		now_us - attempt->began_us > room->options.timeout_us;
 }
 
-/* A begun effort goes on, also while orders are refused for a while. */
+/* A begun attempt goes on, also while orders are refused for a while. */
 static bool makes_room(const struct make_room *room,
-	const struct effort *effort)
+	const struct attempt *attempt)
 {
 	return room->is_automatic ||
-		(effort->began_us != 0 &&
+		(attempt->began_us != 0 &&
 			room->options.mode == MOVER_AUTOMATIC);
 }
 
-static void tell_timeout(struct make_room *room, struct effort *effort,
+static void tell_timeout(struct make_room *room, struct attempt *attempt,
 	const struct pod *pod, struct moment now)
 {
 	scoped_free char *why =
 		xasprintf("the pod did not start within %lld s%s%s",
 			(long long)(room->options.timeout_us / 1000000),
-			*effort->why == '\0' ? "" : ": ", effort->why);
+			*attempt->why == '\0' ? "" : ": ", attempt->why);
 
-	make_room_give_up(room, effort, pod, why, now);
+	make_room_give_up(room, attempt, pod, why, now);
 }
 
-static void follow(struct make_room *room, struct effort *effort,
+static void follow(struct make_room *room, struct attempt *attempt,
 	struct pod *pod, struct moment now)
 {
 	const struct move_records *records =
 		move_actions_records(room->actions);
-	scoped_buffer struct buffer why = BUFFER_MAX(EFFORT_WHY_MAX);
+	scoped_buffer struct buffer why = BUFFER_MAX(ATTEMPT_WHY_MAX);
 	const struct move_record *failed;
 
-	effort_sync(effort, records);
-	if (makes_room(room, effort)) {
-		effort_moves_restore(effort, records);
+	attempt_sync(attempt, records);
+	if (makes_room(room, attempt)) {
+		attempt_moves_restore(attempt, records);
 	}
-	failed = effort_failed_move(effort);
-	if (is_too_late(room, effort, now.now_us)) {
-		tell_timeout(room, effort, pod, now);
+	failed = attempt_failed_move(attempt);
+	if (is_too_late(room, attempt, now.now_us)) {
+		tell_timeout(room, attempt, pod, now);
 	} else if (failed != NULL) {
 		room_words_failed(&why, failed);
-		make_room_lose_plan(room, effort, pod, why.data, now);
-	} else if (!effort_has_plan(effort)) {
-		stay_without_plan(room, effort, pod, now);
-	} else if (makes_room(room, effort)) {
-		move(room, effort, pod, now);
+		make_room_lose_plan(room, attempt, pod, why.data, now);
+	} else if (!attempt_has_plan(attempt)) {
+		stay_without_plan(room, attempt, pod, now);
+	} else if (makes_room(room, attempt)) {
+		move(room, attempt, pod, now);
 	} else {
-		recommend(room, effort, pod, now);
+		recommend(room, attempt, pod, now);
 	}
 }
 
 /* The pod waits for a node. */
-static void follow_waiting(struct make_room *room, struct effort *effort,
+static void follow_waiting(struct make_room *room, struct attempt *attempt,
 	struct pod *pod, struct moment now)
 {
-	if (pod->generation != effort->generation) {
-		make_room_end(room, effort, "the pod was changed", now);
-		make_room_nominate(room, effort, pod, now);
+	if (pod->generation != attempt->generation) {
+		make_room_end(room, attempt, "the pod was changed", now);
+		make_room_nominate(room, attempt, pod, now);
 		return;
 	}
-	follow(room, effort, pod, now);
-	if (effort->is_over) {
+	follow(room, attempt, pod, now);
+	if (attempt->is_over) {
 		return;
 	}
-	make_room_search(room, effort, pod, now);
-	if (effort->wants_wake) {
-		make_room_wake(room, effort, now.now_us);
+	make_room_search(room, attempt, pod, now);
+	if (attempt->wants_wake) {
+		make_room_wake(room, attempt, now.now_us);
 	}
 }
 
-void make_room_follow(struct make_room *room, struct effort *effort,
+void make_room_follow(struct make_room *room, struct attempt *attempt,
 	struct moment now)
 {
 	struct queued_pod *queued =
-		queue_find(room->options.queue, effort->uid);
+		queue_find(room->options.queue, attempt->uid);
 
 	if (queued == NULL) {
-		end_with_queue(room, effort, now);
+		end_with_queue(room, attempt, now);
 	} else if (queued->pod == NULL) {
-		effort->state = EFFORT_BINDING;
+		attempt->state = ATTEMPT_BINDING;
 	} else {
-		follow_waiting(room, effort, queued->pod, now);
+		follow_waiting(room, attempt, queued->pod, now);
 	}
-	if (effort->is_over) {
-		make_room_drop(room, effort);
+	if (attempt->is_over) {
+		make_room_drop(room, attempt);
 	}
 }

@@ -26,25 +26,25 @@ static void write_text(struct json *j, const char *key, const char *text)
 	}
 }
 
-static void write_effort(struct json *j, const struct effort *effort)
+static void write_attempt(struct json *j, const struct attempt *attempt)
 {
 	char when[CLOCK_TEXT_MAX];
 
 	json_object(j, NULL);
-	json_string(j, "namespace", effort->namespace);
-	json_string(j, "pod", effort->name);
-	json_integer(j, "priority", effort->priority);
-	json_string(j, "state", effort_state_name(effort->state));
-	json_string(j, "since", clock_text(when, effort->wall_us));
-	write_text(j, "node", effort->node);
-	json_bool(j, "holds_the_place", effort->is_holding);
-	json_string(j, "plan", effort->sentence);
+	json_string(j, "namespace", attempt->namespace);
+	json_string(j, "pod", attempt->name);
+	json_integer(j, "priority", attempt->priority);
+	json_string(j, "state", attempt_state_name(attempt->state));
+	json_string(j, "since", clock_text(when, attempt->wall_us));
+	write_text(j, "node", attempt->node);
+	json_bool(j, "holds_the_place", attempt->is_holding);
+	json_string(j, "plan", attempt->sentence);
 	json_array(j, "moves");
-	for (size_t i = 0; i < effort->move_count; i++) {
-		write_move(j, &effort->moves[i].record);
+	for (size_t i = 0; i < attempt->move_count; i++) {
+		write_move(j, &attempt->moves[i].record);
 	}
 	json_array_end(j);
-	json_string(j, "why", effort->why);
+	json_string(j, "why", attempt->why);
 	json_object_end(j);
 }
 
@@ -67,12 +67,12 @@ static void write_given_up(struct json *j, const struct given_up_pod *pod)
 	json_object_end(j);
 }
 
-void room_status_write(struct json *j, const struct efforts *efforts,
+void room_status_write(struct json *j, const struct attempts *attempts,
 	const struct given_up *given_up)
 {
 	json_array(j, "making");
-	for (size_t i = 0; i < efforts->count; i++) {
-		write_effort(j, efforts->list[i]);
+	for (size_t i = 0; i < attempts->count; i++) {
+		write_attempt(j, attempts->list[i]);
 	}
 	for (size_t i = 0; i < given_up->count; i++) {
 		write_given_up(j, &given_up->list[i]);

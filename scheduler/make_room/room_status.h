@@ -2,9 +2,9 @@
 #pragma once
 
 #include "lib/json.h"
-#include "scheduler/make_room/effort.h"
+#include "scheduler/make_room/attempt.h"
 #include "scheduler/make_room/given_up.h"
 
-/* Efforts first, then the pods that rest. */
-void room_status_write(struct json *j, const struct efforts *efforts,
+/* Attempts first, then the pods that rest. */
+void room_status_write(struct json *j, const struct attempts *attempts,
 	const struct given_up *given_up);

@@ -1,27 +1,27 @@
 #include "scheduler/make_room/room_words.h"
 
-void room_words_message(struct buffer *out, const struct effort *effort)
+void room_words_message(struct buffer *out, const struct attempt *attempt)
 {
-	switch (effort->state) {
-	case EFFORT_PLANNING:
-	case EFFORT_BINDING:
-	case EFFORT_STATES:
+	switch (attempt->state) {
+	case ATTEMPT_PLANNING:
+	case ATTEMPT_BINDING:
+	case ATTEMPT_STATES:
 		break;
-	case EFFORT_WITHOUT_PLAN:
+	case ATTEMPT_WITHOUT_PLAN:
 		buffer_printf(out, " plimsoll cannot make room: %s",
-			effort->sentence);
+			attempt->sentence);
 		break;
-	case EFFORT_RECOMMENDED:
+	case ATTEMPT_RECOMMENDED:
 		buffer_printf(out, " plimsoll can make room: %s",
-			effort->sentence);
+			attempt->sentence);
 		break;
-	case EFFORT_MOVING:
+	case ATTEMPT_MOVING:
 		buffer_printf(out, " plimsoll makes room on %s: %s",
-			effort->node, effort->sentence);
+			attempt->node, attempt->sentence);
 		break;
-	case EFFORT_WAITING:
+	case ATTEMPT_WAITING:
 		buffer_printf(out, " plimsoll holds the place on %s.",
-			effort->node);
+			attempt->node);
 		break;
 	}
 }
@@ -31,39 +31,40 @@ void room_words_given_up(struct buffer *out, const struct given_up_pod *pod)
 	buffer_printf(out, " plimsoll gave up making room: %s", pod->why);
 }
 
-void room_words_state(struct buffer *out, const struct effort *effort)
+void room_words_state(struct buffer *out, const struct attempt *attempt)
 {
-	switch (effort == NULL ? EFFORT_STATES : effort->state) {
-	case EFFORT_PLANNING:
-	case EFFORT_BINDING:
+	switch (attempt == NULL ? ATTEMPT_STATES : attempt->state) {
+	case ATTEMPT_PLANNING:
+	case ATTEMPT_BINDING:
 		break;
-	case EFFORT_WITHOUT_PLAN:
+	case ATTEMPT_WITHOUT_PLAN:
 		buffer_text(out, " plimsoll cannot make room.");
 		break;
-	case EFFORT_RECOMMENDED:
+	case ATTEMPT_RECOMMENDED:
 		buffer_text(out, " plimsoll can make room.");
 		break;
-	case EFFORT_MOVING:
-		buffer_printf(out, " plimsoll makes room on %s.", effort->node);
+	case ATTEMPT_MOVING:
+		buffer_printf(out, " plimsoll makes room on %s.",
+			attempt->node);
 		break;
-	case EFFORT_WAITING:
+	case ATTEMPT_WAITING:
 		buffer_printf(out, " plimsoll holds the place on %s.",
-			effort->node);
+			attempt->node);
 		break;
-	case EFFORT_STATES:
+	case ATTEMPT_STATES:
 		buffer_text(out, " plimsoll gave up making room.");
 		break;
 	}
 }
 
-void room_words_taken(struct buffer *out, const struct effort *effort,
-	const struct pod *taker, bool is_alone)
+void room_words_taken(struct buffer *out, const struct attempt *attempt,
+	const struct pod *newcomer, bool is_alone)
 {
 	buffer_printf(out,
 		"%s/%s of scheduler %s%s took the place held for %s/%s on %s",
-		taker->namespace, taker->name, taker->scheduler_name,
-		is_alone ? "" : " and other pods", effort->namespace,
-		effort->name, effort->held_node);
+		newcomer->namespace, newcomer->name, newcomer->scheduler_name,
+		is_alone ? "" : " and other pods", attempt->namespace,
+		attempt->name, attempt->held_node);
 }
 
 void room_words_failed(struct buffer *out, const struct move_record *record)

@@ -257,7 +257,8 @@ static bool may_leave(const struct move_actions *actions, const struct vmi *vmi,
 		    vmi->namespace, vmi->name) > now.wall_us ||
 		conflicts_until(actions->conflicts, vmi->namespace, vmi->name,
 			now.wall_us) != 0) {
-		buffer_text(why, "the VM rests after its last move");
+		buffer_text(why,
+			"the VM is in the cooldown after its last move");
 		return false;
 	}
 	return true;

@@ -109,7 +109,7 @@ static void set_failure(struct move_record *record, const char *why)
 		*why == '\0' ? no_reason : why);
 }
 
-/* A failed copy has its duration, and the VM rests. */
+/* A failed copy has its duration, and the VM's cooldown begins. */
 static void fail(struct open_moves *moves, struct move_record *record,
 	const char *why, struct moment now)
 {

@@ -124,11 +124,12 @@ static const char *why_not_by_us(const struct plan_world *world,
 	}
 	if (move_records_cooling_until(o->records, vm->namespace, vm->name) >
 		world->wall_us) {
-		return "rests after a move";
+		return "is in the cooldown after a move";
 	}
 	if (conflicts_until(o->conflicts, vm->namespace, vm->name,
 		    world->wall_us) != 0) {
-		return "rests, because somebody else moved it after us";
+		return "is in a cooldown, because another controller "
+		       "moved it after plimsoll did";
 	}
 	return was_watched(vm) ? NULL
 			       : "has run here for less than about a minute, "

@@ -7,7 +7,7 @@
 struct move_policy {
 	const char *name;   /* of --rebalance-policy */
 	const char *source; /* where the policy is described */
-	/* A moved VM rests: see rule_cooldown_s(). */
+	/* A moved VM has a cooldown: see rule_cooldown_s(). */
 	bool has_cooldown;
 	/* state starts as state_bytes of zeros, one for each simulation. */
 	size_t state_bytes;

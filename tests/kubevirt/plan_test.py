@@ -38,14 +38,14 @@ class PlanOfRecordedState(RoomCase):
         urgent = self.make_urgent(
             "scene", nodeSelector={"kubernetes.io/hostname": node})
         pod = self.launcher_of(urgent)
-        effort = self.wait("two moves are recommended", lambda: (
-            (now := self.effort(self.maker, pod))
+        attempt = self.wait("two moves are recommended", lambda: (
+            (now := self.attempt(self.maker, pod))
             and now["state"] == "recommended" and len(now["moves"]) == 2
             and now))
         answer = self.plan(self.state(pod))
         self.assertTrue(answer["found"], answer["message"])
         self.assertEqual((answer["node"], answer["moves"]), (node, 2))
-        self.assertEqual(list(map(step_of, effort["moves"])),
+        self.assertEqual(list(map(step_of, attempt["moves"])),
                          list(map(step_of, answer["steps"])))
 
     def all_were_watched(self):

@@ -184,9 +184,9 @@ class RoomFaults(RoomCase):
         self.wait("it leads", lambda: self.leads(leader))
 
         def said():
-            effort = self.effort(leader, pod)
-            return (effort and effort["state"] == "given_up"
-                    and why in effort["why"])
+            attempt = self.attempt(leader, pod)
+            return (attempt and attempt["state"] == "given_up"
+                    and why in attempt["why"])
         self.wait("the scheduler gives up", said)
         self.wait("the condition says so", lambda: (
             "gave up making room" in (self.kube.condition(pod) or {}).get(

@@ -49,18 +49,18 @@ class Room(RoomCase):
         self.assert_never_bound(taker)
         self.assert_nobody_was_hurt("made")
         self.wait("no more room is made for it", lambda: (
-            self.effort(self.maker, pod) is None))
+            self.attempt(self.maker, pod) is None))
 
     def assert_told(self, pod):
         """The scheduler says for which pod it makes room."""
-        effort = self.wait("room is being made", lambda: (
-            (now := self.effort(self.maker, pod))
+        attempt = self.wait("room is being made", lambda: (
+            (now := self.attempt(self.maker, pod))
             and now["state"] == "moving" and now))
-        self.assertEqual(len(effort["moves"]), 2)
-        self.assertIn(f"fits on {effort['node']} after 2 moves",
-                      effort["plan"])
+        self.assertEqual(len(attempt["moves"]), 2)
+        self.assertIn(f"fits on {attempt['node']} after 2 moves",
+                      attempt["plan"])
         self.assertEqual(self.event(pod, "MakingRoom")["note"],
-                         effort["plan"])
+                         attempt["plan"])
 
     def end_first(self, pod):
         """The record of a move, when it is done."""

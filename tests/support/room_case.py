@@ -279,11 +279,11 @@ class RoomCase(MoverCase):
 
     # ---- what the scheduler says ----
 
-    def effort(self, program, pod):
+    def attempt(self, program, pod):
         """What GET /v1/room says of this pod, or None."""
         making = json.loads(self.ask(program, "/v1/room"))["making"]
-        return next((effort for effort in making
-                     if effort["pod"] == name_of(pod)), None)
+        return next((attempt for attempt in making
+                     if attempt["pod"] == name_of(pod)), None)
 
     def room_moves(self, pod, *states):
         """The records of the moves that make room for this pod, newest first;

@@ -4,7 +4,7 @@
 #include "lib/json.h"
 #include "scheduler/mover/move_actions.h"
 #include "tests/unit/scheduler/make_room/room_steps.h"
-#include "tests/unit/scheduler/make_room/told_efforts.h"
+#include "tests/unit/scheduler/make_room/told_attempts.h"
 
 static inline void room_start(enum mover_mode mode)
 {

@@ -10,7 +10,7 @@ static void recommends_each_move_once_and_says_so(void **state)
 	plan_two();
 	put_pending("urgent", 1000, "15900m");
 	pass(5);
-	assert_int_equal(stats().efforts, 1);
+	assert_int_equal(stats().attempts, 1);
 	assert_int_equal(count_records(MOVE_RECOMMENDED), 2);
 	assert_int_equal(scene.sent_count, 2);
 	assert_string_equal(scene.sent[0].room_for, "ns/urgent");
@@ -59,7 +59,7 @@ static void a_pod_that_is_placed_needs_no_recommendations(void **state)
 	confirm("urgent");
 	pass(1);
 	assert_int_equal(count_records(MOVE_WITHDRAWN), 2);
-	assert_int_equal(stats().efforts, 0);
+	assert_int_equal(stats().attempts, 0);
 	assert_int_equal(stats().made, 0);
 }
 
@@ -80,7 +80,7 @@ static void without_a_plan_says_what_came_closest(void **state)
 	assert_string_equal(room.nominated, "-");
 }
 
-static void pods_that_no_move_can_help_have_no_effort(void **state)
+static void pods_that_no_move_can_help_have_no_attempt(void **state)
 {
 	(void)state;
 	room_start(MOVER_RECOMMEND);
@@ -89,7 +89,7 @@ static void pods_that_no_move_can_help_have_no_effort(void **state)
 	put_pending_with("picky", 1000, "1", "'nodeSelector':{'disk':'fast'},");
 	pass(5);
 	assert_int_equal(fake_planner.searches, 0);
-	assert_int_equal(stats().efforts, 0);
+	assert_int_equal(stats().attempts, 0);
 }
 
 static void volumes_that_a_vm_takes_along_qualify(void **state)
@@ -130,7 +130,7 @@ static void orders_the_moves_in_turn_and_holds_the_place(void **state)
 	confirm("urgent");
 	pass(1);
 	assert_int_equal(stats().made, 1);
-	assert_int_equal(stats().efforts, 0);
+	assert_int_equal(stats().attempts, 0);
 	assert_int_equal(room.nominations, 1);
 	assert_true(stats().orders);
 	assert_int_equal(count_records(MOVE_SUCCEEDED), 2);
@@ -171,7 +171,7 @@ static void a_refused_binding_holds_the_place_again(void **state)
 	queue_failed(&room.queue, queued, false, now_us());
 	pass_idly();
 	assert_true(is_held("urgent"));
-	assert_int_equal(stats().efforts, 1);
+	assert_int_equal(stats().attempts, 1);
 }
 
 static void a_refused_order_waits_and_says_why(void **state)
@@ -264,7 +264,7 @@ int main(void)
 		TEST(a_better_plan_withdraws_the_moves_of_the_last_one),
 		TEST(a_pod_that_is_placed_needs_no_recommendations),
 		TEST(without_a_plan_says_what_came_closest),
-		TEST(pods_that_no_move_can_help_have_no_effort),
+		TEST(pods_that_no_move_can_help_have_no_attempt),
 		TEST(volumes_that_a_vm_takes_along_qualify),
 		TEST(orders_the_moves_in_turn_and_holds_the_place),
 		TEST(a_held_place_is_for_pods_of_higher_priority_alone),

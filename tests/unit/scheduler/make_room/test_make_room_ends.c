@@ -43,7 +43,7 @@ static void tells_who_took_the_place_and_plans_anew_once(void **state)
 	pass(3);
 	assert_int_equal(stats().lost, 2);
 	assert_int_equal(stats().given_up, 1);
-	assert_int_equal(stats().efforts, 0);
+	assert_int_equal(stats().attempts, 0);
 	assert_string_equal(room.reason, "RoomGivenUp");
 	assert_in(room.event, "other/brother");
 	assert_string_equal(room.nominated, "");
@@ -90,10 +90,10 @@ static void a_pod_that_was_given_up_rests_for_an_hour(void **state)
 	assert_null(attempt("urgent"));
 	pass(5);
 	assert_int_equal(fake_planner.searches, searches);
-	assert_int_equal(stats().efforts, 0);
+	assert_int_equal(stats().attempts, 0);
 	fake_clock_move(600 * SECOND_US);
 	assert_null(attempt("urgent"));
-	assert_int_equal(stats().efforts, 1);
+	assert_int_equal(stats().attempts, 1);
 }
 
 static void gives_up_after_the_timeout_without_cancelling(void **state)
@@ -166,7 +166,7 @@ static void a_withdrawn_order_costs_a_plan(void **state)
 	pass(1);
 	assert_string_equal(room.reason, "RoomLost");
 	assert_in(room.event, "was withdrawn: the webhook refuses");
-	assert_int_equal(stats().efforts, 1);
+	assert_int_equal(stats().attempts, 1);
 }
 
 /* Agents measure a little later that a VM has left. */
@@ -214,7 +214,7 @@ static void a_place_that_stays_full_costs_a_plan(void **state)
 	assert_in(room.event, "vms/launcher-e");
 }
 
-static void a_deleted_pod_ends_its_effort(void **state)
+static void a_deleted_pod_ends_its_attempt(void **state)
 {
 	(void)state;
 	start_urgent();
@@ -223,7 +223,7 @@ static void a_deleted_pod_ends_its_effort(void **state)
 	queue_remove(&room.queue, "urgent");
 	pass(1);
 	assert_false(is_held("urgent"));
-	assert_int_equal(stats().efforts, 0);
+	assert_int_equal(stats().attempts, 0);
 	/* The move that was ordered goes on. */
 	assert_int_equal(count_records(MOVE_ORDERED), 1);
 	assert_int_equal(fake_kubevirt.cancelled, 0);
@@ -241,7 +241,7 @@ static void a_pod_deleted_during_a_search_does_no_harm(void **state)
 	pass_idly();
 	assert_int_equal(fake_planner.count, 0);
 	fake_search(true);
-	assert_int_equal(stats().efforts, 0);
+	assert_int_equal(stats().attempts, 0);
 	assert_int_equal(scene.sent_count, 0);
 }
 
@@ -252,7 +252,7 @@ static void a_changed_pod_begins_anew(void **state)
 	pass(5);
 	queue_find(&room.queue, "urgent")->pod->generation++;
 	pass_idly();
-	assert_int_equal(stats().efforts, 0);
+	assert_int_equal(stats().attempts, 0);
 	assert_false(is_held("urgent"));
 	assert_string_equal(room.nominated, "");
 }
@@ -262,7 +262,7 @@ static void a_more_urgent_pod_takes_the_place_of_the_least_urgent(void **state)
 	(void)state;
 	room_start(MOVER_RECOMMEND);
 	plan_nothing("nothing fits.");
-	for (int i = 0; i < MAKE_ROOM_EFFORTS_MAX; i++) {
+	for (int i = 0; i < MAKE_ROOM_ATTEMPTS_MAX; i++) {
 		scoped_free char *name = xasprintf("p%d", i);
 
 		put_pending(name, 100 + i, "15900m");
@@ -270,10 +270,10 @@ static void a_more_urgent_pod_takes_the_place_of_the_least_urgent(void **state)
 	}
 	put_pending("low", 50, "15900m");
 	assert_null(attempt("low"));
-	assert_int_equal(stats().efforts, MAKE_ROOM_EFFORTS_MAX);
+	assert_int_equal(stats().attempts, MAKE_ROOM_ATTEMPTS_MAX);
 	put_pending("high", 5000, "15900m");
 	assert_null(attempt("high"));
-	assert_int_equal(stats().efforts, MAKE_ROOM_EFFORTS_MAX);
+	assert_int_equal(stats().attempts, MAKE_ROOM_ATTEMPTS_MAX);
 	assert_listed("\"pod\":\"high\"");
 	{
 		scoped_buffer struct buffer out = BUFFER_MAX(1 << 16);
@@ -292,7 +292,7 @@ static void pods_that_nothing_helps_give_way_after_a_minute(void **state)
 	(void)state;
 	room_start(MOVER_AUTOMATIC);
 	plan_nothing("nothing fits.");
-	for (int i = 0; i < MAKE_ROOM_EFFORTS_MAX; i++) {
+	for (int i = 0; i < MAKE_ROOM_ATTEMPTS_MAX; i++) {
 		scoped_free char *name = xasprintf("p%d", i);
 
 		put_pending(name, 100, "15900m");
@@ -310,7 +310,7 @@ static void pods_that_nothing_helps_give_way_after_a_minute(void **state)
 	assert_null(attempt("late"));
 	assert_listed("\"pod\":\"late\"");
 	assert_int_equal(count_listed("\"pod\":\"p0\""), 0);
-	assert_int_equal(stats().efforts, MAKE_ROOM_EFFORTS_MAX);
+	assert_int_equal(stats().attempts, MAKE_ROOM_ATTEMPTS_MAX);
 	/* Less urgent pods never get the place. */
 	put_pending("low", 99, "15900m");
 	assert_null(attempt("low"));
@@ -354,7 +354,7 @@ static void a_pod_that_found_another_place_counts_as_no_room_made(void **state)
 	assert_string_equal(attempt("urgent"), "node-3");
 	confirm("urgent");
 	pass_idly();
-	assert_int_equal(stats().efforts, 0);
+	assert_int_equal(stats().attempts, 0);
 	assert_int_equal(stats().made, 0);
 }
 
@@ -384,7 +384,7 @@ int main(void)
 		TEST(a_withdrawn_order_costs_a_plan),
 		TEST(memory_that_is_not_measured_free_yet_is_awaited),
 		TEST(a_place_that_stays_full_costs_a_plan),
-		TEST(a_deleted_pod_ends_its_effort),
+		TEST(a_deleted_pod_ends_its_attempt),
 		TEST(a_pod_deleted_during_a_search_does_no_harm),
 		TEST(a_changed_pod_begins_anew),
 		TEST(a_more_urgent_pod_takes_the_place_of_the_least_urgent),

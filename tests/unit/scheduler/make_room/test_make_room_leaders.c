@@ -135,7 +135,7 @@ static void the_timeout_counts_also_if_the_records_come_after_the_pod(
 	hide_history(&earlier);
 	queue_hurry(&room.queue, "urgent");
 	pass(2);
-	assert_int_equal(stats().efforts, 1);
+	assert_int_equal(stats().attempts, 1);
 	show_history(earlier);
 	pass(ROOM_TIMEOUT_S - 330);
 	assert_int_equal(stats().given_up, 0);
@@ -264,7 +264,7 @@ static void without_the_lease_holds_nothing(void **state)
 	scene.leads = false;
 	pass_idly();
 	assert_false(is_held("urgent"));
-	assert_int_equal(stats().efforts, 0);
+	assert_int_equal(stats().attempts, 0);
 	assert_int_equal(room.nominations, 1);
 }
 

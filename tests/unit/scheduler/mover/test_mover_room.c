@@ -226,7 +226,7 @@ static void why_a_round_orders_nothing_leaves_out_kubevirts_reason(void **state)
 	assert_string_equal(why.data, "the VM cannot be migrated");
 }
 
-static void a_vm_that_moved_lately_rests(void **state)
+static void a_vm_that_moved_lately_has_a_cooldown(void **state)
 {
 	(void)state;
 	scene.earlier[scene.earlier_count++] =
@@ -241,7 +241,7 @@ static void a_vm_that_moved_lately_rests(void **state)
 			.reason = MOVE_FOR_ROOM,
 			.wall_us = WALL_US };
 	start_with(MOVER_OFF, MOVER_AUTOMATIC);
-	assert_refused("the VM rests after its last move");
+	assert_refused("the VM is in the cooldown after its last move");
 }
 
 static void a_recommendation_is_recorded_once_and_can_become_an_order(
@@ -356,7 +356,7 @@ int main(void)
 		test(the_pause_after_failures_holds_for_room_as_well),
 		test(a_vm_that_must_stay_is_not_moved_by_an_older_plan),
 		test(why_a_round_orders_nothing_leaves_out_kubevirts_reason),
-		test(a_vm_that_moved_lately_rests),
+		test(a_vm_that_moved_lately_has_a_cooldown),
 		test(a_recommendation_is_recorded_once_and_can_become_an_order),
 		test(a_withdrawn_recommendation_gets_a_new_record),
 		test(rounds_leave_an_earlier_leaders_room_alone),

@@ -527,9 +527,11 @@ static void each_vm_has_the_reason_why_it_stays(void **state)
 		strstr(job.seen, "v1 on n3 is placed by another scheduler; "));
 	assert_non_null(strstr(job.seen,
 		"v2 on n3 cannot be migrated: no shared disk; "));
-	assert_non_null(strstr(job.seen, "v3 on n3 rests after a move; "));
+	assert_non_null(
+		strstr(job.seen, "v3 on n3 is in the cooldown after a move; "));
 	assert_non_null(strstr(job.seen,
-		"v5 on n3 rests, because somebody else moved it after us; "));
+		"v5 on n3 is in a cooldown, because another controller moved "
+		"it after plimsoll did; "));
 }
 
 static void a_vm_rests_only_from_moves_that_nobody_asked_for(void **state)

@@ -1,4 +1,4 @@
-/* The search for the plan of one effort, in the planner's thread. */
+/* The search for the plan of one attempt, in the planner's thread. */
 #pragma once
 
 #include "scheduler/mover/proposals.h"
@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 struct cache;
-struct effort_search;
+struct attempt_search;
 struct planner;
 
 /* The result of a search, as names: the cluster that it read is gone. */
@@ -22,7 +22,7 @@ struct found_plan {
 	size_t move_count;
 };
 
-struct effort_search_options {
+struct attempt_search_options {
 	struct planner *planner;
 	struct pod *pod; /* of the queue; a copy of it is searched for */
 	/* Called once unless the search was forgotten. found NULL: the search
@@ -32,8 +32,8 @@ struct effort_search_options {
 };
 
 /* NULL: too many searches wait. */
-struct effort_search *effort_search_start(
-	const struct effort_search_options *options);
+struct attempt_search *attempt_search_start(
+	const struct attempt_search_options *options);
 
 /* done() is not called any more. NULL is fine. */
-void effort_search_forget(struct effort_search *search);
+void attempt_search_forget(struct attempt_search *search);

@@ -1,4 +1,4 @@
-#include "scheduler/make_room/effort_moves.h"
+#include "scheduler/make_room/attempt_moves.h"
 
 #include "scheduler/kubevirt/kubevirt.h"
 #include "scheduler/mover/live_filter.h"
@@ -12,10 +12,10 @@ static bool is_for(const struct move_record *record, const char *pod_uid)
 		strcmp(record->room_for_uid, pod_uid) == 0;
 }
 
-static bool has_record(const struct effort *effort, const char *id)
+static bool has_record(const struct attempt *attempt, const char *id)
 {
-	for (size_t i = 0; i < effort->move_count; i++) {
-		if (strcmp(effort->moves[i].record.id, id) == 0) {
+	for (size_t i = 0; i < attempt->move_count; i++) {
+		if (strcmp(attempt->moves[i].record.id, id) == 0) {
 			return true;
 		}
 	}
@@ -64,17 +64,17 @@ static bool is_moved(const struct move_records *records, const char *vmi_uid)
 	return false;
 }
 
-static void add_move(struct effort *effort, const struct move_records *records,
-	const struct proposal *found)
+static void add_move(struct attempt *attempt,
+	const struct move_records *records, const struct proposal *found)
 {
 	const struct move_record *record = recommended(records, &found->record);
 	struct proposal *move;
 
-	if (effort->move_count == EFFORT_MOVES_MAX ||
+	if (attempt->move_count == ATTEMPT_MOVES_MAX ||
 		is_moved(records, found->record.vmi_uid)) {
 		return;
 	}
-	move = &effort->moves[effort->move_count++];
+	move = &attempt->moves[attempt->move_count++];
 	*move = *found;
 	if (record != NULL) {
 		(void)snprintf(move->record.id, sizeof(move->record.id), "%s",
@@ -82,33 +82,33 @@ static void add_move(struct effort *effort, const struct move_records *records,
 	}
 }
 
-void effort_moves_take(struct effort *effort,
-	const struct effort_context *context, const struct found_plan *found)
+void attempt_moves_take(struct attempt *attempt,
+	const struct attempt_context *context, const struct found_plan *found)
 {
 	const struct move_records *records =
 		move_actions_records(context->actions);
 
-	effort_keep_open(effort);
-	(void)snprintf(effort->node, sizeof(effort->node), "%s",
+	attempt_keep_open(attempt);
+	(void)snprintf(attempt->node, sizeof(attempt->node), "%s",
 		found->is_found ? found->node : "");
-	(void)snprintf(effort->sentence, sizeof(effort->sentence), "%s",
+	(void)snprintf(attempt->sentence, sizeof(attempt->sentence), "%s",
 		found->sentence);
 	for (size_t i = 0; found->is_found && i < found->move_count; i++) {
-		add_move(effort, records, &found->moves[i]);
+		add_move(attempt, records, &found->moves[i]);
 	}
 }
 
-void effort_moves_restore(struct effort *effort,
+void attempt_moves_restore(struct attempt *attempt,
 	const struct move_records *records)
 {
 	const struct move_record *record;
 	size_t at = 0;
 
 	while ((record = move_records_next(records, &at)) != NULL &&
-		effort->move_count < EFFORT_MOVES_MAX) {
-		if (move_is_open(record) && is_for(record, effort->uid) &&
-			!has_record(effort, record->id)) {
-			effort->moves[effort->move_count++] =
+		attempt->move_count < ATTEMPT_MOVES_MAX) {
+		if (move_is_open(record) && is_for(record, attempt->uid) &&
+			!has_record(attempt, record->id)) {
+			attempt->moves[attempt->move_count++] =
 				(struct proposal){ .record = *record };
 		}
 	}
@@ -116,13 +116,13 @@ void effort_moves_restore(struct effort *effort,
 
 /* ---- records and orders ---- */
 
-bool effort_moves_recommend(struct effort *effort,
-	const struct effort_context *context)
+bool attempt_moves_recommend(struct attempt *attempt,
+	const struct attempt_context *context)
 {
 	bool is_new = false;
 
-	for (size_t i = 0; i < effort->move_count; i++) {
-		struct proposal *move = &effort->moves[i];
+	for (size_t i = 0; i < attempt->move_count; i++) {
+		struct proposal *move = &attempt->moves[i];
 
 		if (move->record.ordered_us == 0) {
 			is_new |= *move->record.id == '\0';
@@ -134,7 +134,7 @@ bool effort_moves_recommend(struct effort *effort,
 }
 
 /* The filters of the target, as the cluster is now. */
-static bool has_target(const struct effort_context *context,
+static bool has_target(const struct attempt_context *context,
 	const struct proposal *move, struct buffer *why)
 {
 	const struct cache *cache = context->cache;
@@ -169,12 +169,12 @@ static bool is_at_source(const struct cache *cache, const struct proposal *move)
 	return pod != NULL && strcmp(pod->node_name, move->record.source) == 0;
 }
 
-bool effort_moves_could_begin(const struct effort *effort,
-	const struct effort_context *context)
+bool attempt_moves_could_begin(const struct attempt *attempt,
+	const struct attempt_context *context)
 {
-	for (size_t i = 0; i < effort->move_count; i++) {
-		const struct proposal *move = &effort->moves[i];
-		scoped_buffer struct buffer why = BUFFER_MAX(EFFORT_WHY_MAX);
+	for (size_t i = 0; i < attempt->move_count; i++) {
+		const struct proposal *move = &attempt->moves[i];
+		scoped_buffer struct buffer why = BUFFER_MAX(ATTEMPT_WHY_MAX);
 
 		if (move->record.ordered_us != 0 ||
 			!is_at_source(context->cache, move) ||
@@ -187,11 +187,11 @@ bool effort_moves_could_begin(const struct effort *effort,
 
 /* KubeVirt has not shown the migration of the last order. Until it does, the
  * limits of nodes do not count it. */
-static bool is_unseen(const struct effort *effort,
-	const struct effort_context *context)
+static bool is_unseen(const struct attempt *attempt,
+	const struct attempt_context *context)
 {
-	for (size_t i = 0; i < effort->move_count; i++) {
-		const struct move_record *record = &effort->moves[i].record;
+	for (size_t i = 0; i < attempt->move_count; i++) {
+		const struct move_record *record = &attempt->moves[i].record;
 
 		if (move_is_open(record) &&
 			kubevirt_migration_of(
@@ -203,26 +203,26 @@ static bool is_unseen(const struct effort *effort,
 	return false;
 }
 
-bool effort_moves_order(struct effort *effort,
-	const struct effort_context *context)
+bool attempt_moves_order(struct attempt *attempt,
+	const struct attempt_context *context)
 {
-	scoped_buffer struct buffer why = BUFFER_MAX(EFFORT_WHY_MAX);
+	scoped_buffer struct buffer why = BUFFER_MAX(ATTEMPT_WHY_MAX);
 	struct proposal *next = NULL;
 	bool is_ordered;
 
-	effort->why[0] = '\0';
-	for (size_t i = 0; i < effort->move_count && next == NULL; i++) {
-		if (effort->moves[i].record.ordered_us == 0) {
-			next = &effort->moves[i];
+	attempt->why[0] = '\0';
+	for (size_t i = 0; i < attempt->move_count && next == NULL; i++) {
+		if (attempt->moves[i].record.ordered_us == 0) {
+			next = &attempt->moves[i];
 		}
 	}
-	if (next == NULL || is_unseen(effort, context)) {
+	if (next == NULL || is_unseen(attempt, context)) {
 		return false;
 	}
 	buffer_text(&why, "");
 	is_ordered = has_target(context, next, &why) &&
 		move_actions_order(context->actions, next, &why, context->now);
-	(void)snprintf(effort->why, sizeof(effort->why), "%s", why.data);
+	(void)snprintf(attempt->why, sizeof(attempt->why), "%s", why.data);
 	return is_ordered;
 }
 
@@ -244,11 +244,11 @@ static bool is_on(const struct cache *cache, const struct move_record *record)
 	return false;
 }
 
-bool effort_moves_have_left(const struct effort *effort,
-	const struct effort_context *context)
+bool attempt_moves_have_left(const struct attempt *attempt,
+	const struct attempt_context *context)
 {
-	for (size_t i = 0; i < effort->move_count; i++) {
-		const struct move_record *record = &effort->moves[i].record;
+	for (size_t i = 0; i < attempt->move_count; i++) {
+		const struct move_record *record = &attempt->moves[i].record;
 
 		if (is_on(context->cache, record)) {
 			return false;
@@ -257,8 +257,8 @@ bool effort_moves_have_left(const struct effort *effort,
 	return true;
 }
 
-void effort_moves_withdraw(const struct effort_context *context,
-	const char *pod_uid, const struct effort *effort, const char *why)
+void attempt_moves_withdraw(const struct attempt_context *context,
+	const char *pod_uid, const struct attempt *attempt, const char *why)
 {
 	const struct move_records *records =
 		move_actions_records(context->actions);
@@ -267,7 +267,7 @@ void effort_moves_withdraw(const struct effort_context *context,
 
 	while ((record = move_records_next(records, &at)) != NULL) {
 		if (is_for(record, pod_uid) &&
-			(effort == NULL || !has_record(effort, record->id))) {
+			(attempt == NULL || !has_record(attempt, record->id))) {
 			move_actions_withdraw(context->actions, record->id, why,
 				context->now);
 		}

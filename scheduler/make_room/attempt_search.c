@@ -1,4 +1,4 @@
-#include "scheduler/make_room/effort_search.h"
+#include "scheduler/make_room/attempt_search.h"
 
 #include "lib/memory.h"
 #include "scheduler/mover/move_words.h"
@@ -9,16 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct effort_search {
-	struct effort_search_options options; /* done NULL: forgotten */
-	struct pod *pod;		      /* owned; a copy */
+struct attempt_search {
+	struct attempt_search_options options; /* done NULL: forgotten */
+	struct pod *pod;		       /* owned; a copy */
 	struct plan plan;
 };
 
 /* In the thread. */
 static void search_plan(void *owner, struct plan_input *input)
 {
-	struct effort_search *search = owner;
+	struct attempt_search *search = owner;
 
 	plan_find(&search->plan, input,
 		&(struct plan_goal){ .kind = PLAN_POD_FITS,
@@ -56,8 +56,9 @@ static double memory_of(const struct node *node, const char *uid)
 }
 
 /* The step of this index. */
-static void add_move(struct found_plan *found, const struct effort_search *from,
-	const struct plan_input *input, size_t index)
+static void add_move(struct found_plan *found,
+	const struct attempt_search *from, const struct plan_input *input,
+	size_t index)
 {
 	const struct plan_step *step = &from->plan.steps[index];
 	const struct node *source = input->cluster->nodes[step->source];
@@ -83,7 +84,7 @@ static void add_move(struct found_plan *found, const struct effort_search *from,
 		step->pod->uid);
 }
 
-static void read_plan(struct found_plan *out, const struct effort_search *from,
+static void read_plan(struct found_plan *out, const struct attempt_search *from,
 	const struct plan_input *input)
 {
 	const struct plan *plan = &from->plan;
@@ -103,8 +104,8 @@ static void read_plan(struct found_plan *out, const struct effort_search *from,
 
 static void finish(void *owner, const struct plan_input *input, bool is_done)
 {
-	struct effort_search *search = owner;
-	const struct effort_search_options *o = &search->options;
+	struct attempt_search *search = owner;
+	const struct attempt_search_options *o = &search->options;
 	struct found_plan *found = NULL;
 
 	if (o->done != NULL && is_done) {
@@ -120,10 +121,10 @@ static void finish(void *owner, const struct plan_input *input, bool is_done)
 	free(search);
 }
 
-struct effort_search *effort_search_start(
-	const struct effort_search_options *options)
+struct attempt_search *attempt_search_start(
+	const struct attempt_search_options *options)
 {
-	struct effort_search *search = xcalloc(1, sizeof(*search));
+	struct attempt_search *search = xcalloc(1, sizeof(*search));
 
 	search->options = *options;
 	search->pod = pod_copy(options->pod, options->pod->uid, "");
@@ -138,7 +139,7 @@ struct effort_search *effort_search_start(
 	return search;
 }
 
-void effort_search_forget(struct effort_search *search)
+void attempt_search_forget(struct attempt_search *search)
 {
 	if (search != NULL) {
 		search->options.done = NULL;

@@ -1,7 +1,7 @@
 /* One pod for which room is made or recommended, and the list of them.
  *
  * Everything in it can be computed anew from the pod, the cluster and the
- * records of moves: a new leader has no efforts and continues all the same. */
+ * records of moves: a new leader has no attempts and continues all the same. */
 #pragma once
 
 #include "proto/decision.h"
@@ -16,32 +16,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct effort_search;
+struct attempt_search;
 struct make_room;
 
 /* Moves of a plan, and those that an earlier plan ordered. */
-enum { EFFORT_MOVES_MAX = 8, EFFORT_WHY_MAX = 1024 };
+enum { ATTEMPT_MOVES_MAX = 8, ATTEMPT_WHY_MAX = 1024 };
 
 /* Pods of the same priority take turns of at least this. */
-#define EFFORT_TURN_US INT64_C(60000000)
+#define ATTEMPT_TURN_US INT64_C(60000000)
 
-enum effort_state {
-	EFFORT_PLANNING,     /* the first search is not done */
-	EFFORT_WITHOUT_PLAN, /* the sentence says what came closest */
-	EFFORT_RECOMMENDED,
-	EFFORT_MOVING,	/* moves are ordered one after the other */
-	EFFORT_WAITING, /* the moves are done; the place is held */
-	EFFORT_BINDING,
-	EFFORT_STATES,
+enum attempt_state {
+	ATTEMPT_PLANNING,     /* the first search is not done */
+	ATTEMPT_WITHOUT_PLAN, /* the sentence says what came closest */
+	ATTEMPT_RECOMMENDED,
+	ATTEMPT_MOVING,	 /* moves are ordered one after the other */
+	ATTEMPT_WAITING, /* the moves are done; the place is held */
+	ATTEMPT_BINDING,
+	ATTEMPT_STATES,
 };
 
-struct effort {
+struct attempt {
 	struct make_room *room; /* of the list */
 	char uid[REPORT_UID_MAX];
 	char namespace[DECISION_NAME_MAX], name[DECISION_NAME_MAX];
 	int32_t priority;
 	int64_t generation; /* of the pod's spec */
-	enum effort_state state;
+	enum attempt_state state;
 	int64_t since_us; /* when it came to the list */
 	uint64_t wall_us; /* the same moment, since 1970 */
 	/* When the pod's first move was ordered, or its place was held; 0: not
@@ -50,16 +50,16 @@ struct effort {
 	bool has_orders;
 	bool is_restored; /* the records of earlier leaders were there */
 	bool is_over;	  /* to be dropped */
-	struct effort_search *search; /* under way; NULL: none */
-	int64_t searched_us;	      /* the begin of the last search */
-	unsigned fruitless;	      /* searches in a row without a plan */
+	struct attempt_search *search; /* under way; NULL: none */
+	int64_t searched_us;	       /* the begin of the last search */
+	unsigned fruitless;	       /* searches in a row without a plan */
 	bool is_doubted;    /* a pod came to the place: a search is due */
 	int64_t planned_us; /* the end of the last search; 0: none */
 
 	/* The plan; node is "" without one. */
 	char node[REPORT_NODE_MAX];
 	char sentence[PLAN_SENTENCE_MAX];
-	struct proposal moves[EFFORT_MOVES_MAX];
+	struct proposal moves[ATTEMPT_MOVES_MAX];
 	size_t move_count;
 	bool is_counted; /* in plans */
 	unsigned plans;	 /* whose moves were ordered */
@@ -82,51 +82,51 @@ struct effort {
 	int64_t refused_us;
 	uint64_t refusal;
 	/* Nothing is ordered now; "": moves are, or need not be. */
-	char why[EFFORT_WHY_MAX];
+	char why[ATTEMPT_WHY_MAX];
 };
 
-const char *effort_state_name(enum effort_state state);
+const char *attempt_state_name(enum attempt_state state);
 
-bool effort_has_plan(const struct effort *effort);
+bool attempt_has_plan(const struct attempt *attempt);
 
-/* A move of the effort was ordered and has not ended. */
-bool effort_is_moving(const struct effort *effort);
+/* A move of the attempt was ordered and has not ended. */
+bool attempt_is_moving(const struct attempt *attempt);
 
 /* A move that was ordered ended without success; NULL: none. */
-const struct move_record *effort_failed_move(const struct effort *effort);
+const struct move_record *attempt_failed_move(const struct attempt *attempt);
 
 /* All moves succeeded. False without moves. */
-bool effort_is_done(const struct effort *effort);
+bool attempt_is_done(const struct attempt *attempt);
 
 /* There is a plan, and none of its moves that have not ended leads to its
  * node. */
-bool effort_may_hold(const struct effort *effort);
+bool attempt_may_hold(const struct attempt *attempt);
 
 /* Forgets the moves that have ended or were not ordered. */
-void effort_keep_open(struct effort *effort);
+void attempt_keep_open(struct attempt *attempt);
 
 /* Reads the moves' records again. A recommendation that is no longer kept loses
  * its id, and such an order becomes withdrawn. */
-void effort_sync(struct effort *effort, const struct move_records *records);
+void attempt_sync(struct attempt *attempt, const struct move_records *records);
 
 /* ---- the list ---- */
 
-/* Zeroed: empty. The most urgent pod first, then the oldest effort. */
-struct efforts {
-	struct effort *list[MAKE_ROOM_EFFORTS_MAX]; /* owned */
+/* Zeroed: empty. The most urgent pod first, then the oldest attempt. */
+struct attempts {
+	struct attempt *list[MAKE_ROOM_ATTEMPTS_MAX]; /* owned */
 	size_t count;
 };
 
-struct effort *efforts_find(const struct efforts *efforts, const char *uid);
+struct attempt *attempts_find(const struct attempts *attempts, const char *uid);
 
-/* NULL: the list is full, and none gives way. An effort gives way as long as
+/* NULL: the list is full, and none gives way. An attempt gives way as long as
  * nothing was ordered or held for it: to a more urgent pod, and to one of the
  * same priority if a search has ended, nothing is recommended, and it has been
- * in the list for EFFORT_TURN_US. The least urgent goes first, then the oldest.
- * *displaced: the effort that left for this one, now the caller's; NULL:
- * none. */
-struct effort *efforts_add(struct efforts *efforts, const struct pod *pod,
-	int64_t now_us, struct effort **displaced);
+ * in the list for ATTEMPT_TURN_US. The least urgent goes first, then the
+ * oldest. *displaced: the attempt that left for this one, now the caller's;
+ * NULL: none. */
+struct attempt *attempts_add(struct attempts *attempts, const struct pod *pod,
+	int64_t now_us, struct attempt **displaced);
 
-/* The effort becomes the caller's. */
-void efforts_take(struct efforts *efforts, const struct effort *effort);
+/* The attempt becomes the caller's. */
+void attempts_take(struct attempts *attempts, const struct attempt *attempt);
