@@ -51,11 +51,7 @@ void search_end(struct search *s)
 
 bool search_is_over(struct search *s)
 {
-	const atomic_bool *stop = s->state->input->stop;
-
-	s->is_cut |= s->work >= s->limit ||
-		(stop != NULL &&
-			atomic_load_explicit(stop, memory_order_relaxed));
+	s->is_cut |= s->work >= s->limit || state_is_stopped(s->state);
 	return s->is_cut;
 }
 

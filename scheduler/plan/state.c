@@ -388,6 +388,13 @@ void state_begin(struct state *s, const struct plan_input *input,
 	state_order_begin(s);
 }
 
+bool state_is_stopped(const struct state *s)
+{
+	const atomic_bool *stop = s->input->stop;
+
+	return stop != NULL && atomic_load_explicit(stop, memory_order_relaxed);
+}
+
 void state_end(struct state *s)
 {
 	while (s->step_count > 0) {

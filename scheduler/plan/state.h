@@ -81,6 +81,8 @@ void state_begin(struct state *s, const struct plan_input *input,
 	const struct plan_goal *goal);
 /* Restores the cluster. */
 void state_end(struct state *s);
+/* The caller's flag is set. */
+bool state_is_stopped(const struct state *s);
 
 /* Makes a step; at most PLAN_MOVES_MAX moves and all VMs as starts. */
 void state_step(struct state *s, size_t index, size_t target,

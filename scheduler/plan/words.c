@@ -48,13 +48,6 @@ void words_steps(struct buffer *out, const struct state *state)
 	}
 }
 
-static bool is_stopped(const struct search *s)
-{
-	const atomic_bool *stop = s->state->input->stop;
-
-	return stop != NULL && atomic_load_explicit(stop, memory_order_relaxed);
-}
-
 /* ---- VMs that are leaving ---- */
 
 static void tell_leaving(struct buffer *out, const struct search *s, size_t vm,
@@ -103,7 +96,8 @@ void words_once_left(struct buffer *out, struct search *s,
 {
 	size_t told = 0;
 
-	for (size_t i = 0; i < s->state->node_count && !is_stopped(s); i++) {
+	for (size_t i = 0;
+		i < s->state->node_count && !state_is_stopped(s->state); i++) {
 		bring_back(out, s, want, s->state->by_name[i], &told);
 	}
 	tell_left(out, told);
@@ -175,87 +169,6 @@ void words_fixed(struct buffer *out, const struct search *s, size_t index)
 	words_why_fixed(out, s, index);
 }
 
-/* ---- no target ---- */
-
-void words_not_tried(struct buffer *out, const struct search *s, size_t vm)
-{
-	words_pod(out, s->state->vms[vm].vm->pod);
-	buffer_text(out, " was not tried in time");
-}
-
-/* Counts the nodes by their reasons. False: a node takes the VM, or nobody
- * knows. */
-static bool count_reasons(struct search *s, struct want *want,
-	size_t counts[static 64])
-{
-	const struct state *state = s->state;
-
-	for (size_t i = 0; i < state->node_count; i++) {
-		uint64_t reasons;
-
-		want->node = i;
-		if (state->nodes[i].is_gone ||
-			i == state->vms[want->vm].vm->node) {
-			continue;
-		}
-		reasons = search_admits(s, want);
-		if (reasons == 0 || is_stopped(s)) {
-			return false;
-		}
-		for (unsigned k = 0; k < 64; k++) {
-			counts[k] += reasons >> k & 1;
-		}
-	}
-	return true;
-}
-
-static void tell_counts(struct buffer *out, struct search *s,
-	const struct pod *pod, const size_t counts[static 64])
-{
-	const char *comma = ": ";
-
-	for (unsigned k = 0; k < 64; k++) {
-		if (counts[k] > 0) {
-			buffer_printf(out, "%s%zu ", comma, counts[k]);
-			words_reasons(out, s, pod, UINT64_C(1) << k);
-			comma = ", ";
-		}
-	}
-}
-
-void words_no_target(struct buffer *out, struct search *s, size_t vm,
-	enum want_kind kind)
-{
-	struct want want = { .kind = kind,
-		.vm = vm,
-		.pod = s->state->vms[vm].vm->pod };
-	size_t counts[64] = { 0 };
-
-	if (!count_reasons(s, &want, counts)) {
-		words_not_tried(out, s, vm);
-		return;
-	}
-	buffer_text(out, "no node takes ");
-	words_pod(out, want.pod);
-	tell_counts(out, s, want.pod, counts);
-}
-
-void words_why_no_target(struct buffer *out, struct search *s, size_t vm,
-	enum want_kind kind)
-{
-	struct want want = { .kind = kind,
-		.vm = vm,
-		.pod = s->state->vms[vm].vm->pod };
-	size_t counts[64] = { 0 };
-
-	if (!count_reasons(s, &want, counts)) {
-		buffer_text(out, "was not tried in time");
-		return;
-	}
-	buffer_text(out, "finds no node");
-	tell_counts(out, s, want.pod, counts);
-}
-
 /* ---- the closest node ---- */
 
 /* The state of a node without the VMs that help most. */
@@ -271,7 +184,7 @@ struct closest {
 /* The words have no time left. */
 static bool must_end(const struct search *s)
 {
-	return is_stopped(s) || s->work >= s->quota;
+	return state_is_stopped(s->state) || s->work >= s->quota;
 }
 
 static void limit_words(struct search *s)

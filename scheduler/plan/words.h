@@ -45,8 +45,10 @@ void words_why_fixed(struct buffer *out, const struct search *s, size_t index);
 void words_not_tried(struct buffer *out, const struct search *s, size_t vm);
 
 /* Why no other node takes the VM now: "no node takes ns/vm: 3 Insufficient
- * memory". The same as above if one takes it, or if the search is told to
- * stop. */
+ * memory". Demands of KubeVirt on a node come first: "no node takes ns/vm:
+ * its CPU model Icelake-Server is on no other node with room (2 nodes without
+ * it, 1 Insufficient memory)". The same as above if one takes it, or if the
+ * search is told to stop. */
 void words_no_target(struct buffer *out, struct search *s, size_t vm,
 	enum want_kind kind);
 
