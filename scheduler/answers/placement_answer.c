@@ -100,6 +100,7 @@ static int write_bound(struct buffer *out, const struct placement_answer *where,
 	context.derivation = derivation.data;
 	context.cluster = &anew.cluster;
 	context.current = subject->node;
+	context.is_foreseen = true;
 	placement_status_write(out, &context);
 	next_pod_fini(&next);
 	anew_fini(&anew);
@@ -190,6 +191,7 @@ static int write_manifest(struct buffer *out,
 	note_usage(pod, where);
 	context = context_of(where, pod);
 	context.derivation = derivation.data;
+	context.is_foreseen = pod->is_vm;
 	placement_status_write(out, &context);
 	pod_free(pod);
 	return 0;

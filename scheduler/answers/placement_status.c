@@ -3,6 +3,7 @@
 #include "lib/clock.h"
 #include "lib/json.h"
 #include "lib/memory.h"
+#include "scheduler/filter/host_demand.h"
 #include "scheduler/score/decide.h"
 
 #include <math.h>
@@ -70,23 +71,47 @@ static void write_score(struct json *j, const struct decision *d, size_t index)
 	json_number(j, "memoryExpected", s.memory_expected);
 }
 
+/* False: something else stands in the way. */
+static bool write_demand(struct json *j, const struct decision *d,
+	const struct node *node)
+{
+	scoped_buffer struct buffer text = BUFFER_MAX(FILTER_REASON_TEXT_MAX);
+	struct host_demand demand;
+
+	if (!host_demand_unmet(&demand, d->pod, node)) {
+		return false;
+	}
+	buffer_text(&text, "");
+	host_demand_tell(&text, &demand, node);
+	json_string(j, NULL, text.data);
+	return true;
+}
+
+static void write_reason(struct json *j, const struct decision *d,
+	unsigned reason)
+{
+	char text[FILTER_REASON_TEXT_MAX];
+
+	json_string(j, NULL,
+		filter_reason_text(text, sizeof(text), &d->prefilter, reason));
+}
+
 static void write_reasons(struct json *j, const struct decision *d,
-	uint64_t reasons)
+	const struct node *node, uint64_t reasons, bool is_foreseen)
 {
 	json_array(j, "reasons");
 	for (unsigned i = 0; reasons != 0; i++, reasons >>= 1) {
-		char text[FILTER_REASON_TEXT_MAX];
-
-		if ((reasons & 1) != 0) {
-			json_string(j, NULL,
-				filter_reason_text(text, sizeof(text),
-					&d->prefilter, i));
+		if ((reasons & 1) != 0 &&
+			!(i == REASON_AFFINITY && is_foreseen &&
+				write_demand(j, d, node))) {
+			write_reason(j, d, i);
 		}
 	}
 	json_array_end(j);
 }
 
-static void write_node(struct json *j, const struct decision *d, size_t index)
+static void write_node(struct json *j, const struct decision *d, size_t index,
+	bool is_foreseen)
 {
 	const struct node *node = d->nodes[index];
 	const struct node_metrics *m = &node->metrics;
@@ -103,12 +128,12 @@ static void write_node(struct json *j, const struct decision *d, size_t index)
 	if (reasons == 0) {
 		write_score(j, d, index);
 	}
-	write_reasons(j, d, reasons);
+	write_reasons(j, d, node, reasons, is_foreseen);
 	json_object_end(j);
 }
 
 /* Returns the number of nodes that found no room. */
-static size_t write_nodes(struct json *j, struct decision *d)
+static size_t write_nodes(struct json *j, struct decision *d, bool is_foreseen)
 {
 	scoped_free size_t *order = order_of(d);
 	size_t i = 0;
@@ -116,7 +141,7 @@ static size_t write_nodes(struct json *j, struct decision *d)
 	json_array(j, "nodes");
 	while (i < d->node_count &&
 		j->out->len + NODE_MAX + END_MAX < j->out->max) {
-		write_node(j, d, order[i++]);
+		write_node(j, d, order[i++], is_foreseen);
 	}
 	json_array_end(j);
 	return d->node_count - i;
@@ -124,7 +149,29 @@ static size_t write_nodes(struct json *j, struct decision *d)
 
 /* ---- all of it ---- */
 
-static void write_sentence(struct json *j, const struct decision *d)
+/* No node is feasible: adds what KubeVirt demands of nodes. */
+static void add_demands(struct buffer *text, const struct decision *d,
+	bool runs)
+{
+	struct host_demand_counts counts = { 0 };
+
+	for (size_t i = 0; i < d->node_count; i++) {
+		if ((d->verdicts[i].reasons & UINT64_C(1) << REASON_AFFINITY) !=
+			0) {
+			(void)host_demand_count(&counts, d->pod, d->nodes[i]);
+		}
+	}
+	if (counts.count > 0) {
+		buffer_text(text, " What stands in the way: ");
+		host_demand_tell_none(text, &counts, runs);
+		buffer_text(text, " (");
+		host_demand_tell_counts(text, &counts);
+		buffer_text(text, ").");
+	}
+}
+
+static void write_sentence(struct json *j, const struct decision *d,
+	const struct placement_status_context *context)
 {
 	scoped_buffer struct buffer text = BUFFER_MAX(SENTENCE_MAX);
 
@@ -133,6 +180,9 @@ static void write_sentence(struct json *j, const struct decision *d)
 		decision_sentence(&text, d);
 	} else {
 		decision_message(&text, d);
+	}
+	if (d->best_count == 0 && context->is_foreseen) {
+		add_demands(&text, d, context->current != NULL);
 	}
 	json_string(j, "sentence", text.data);
 }
@@ -160,7 +210,7 @@ void placement_status_write(struct buffer *out,
 		&(struct filter_options)FILTER_DEFAULTS, context->now_us);
 	json_object(&j, NULL);
 	write_chosen(&j, &d);
-	write_sentence(&j, &d);
+	write_sentence(&j, &d, context);
 	json_string(&j, "scheduler", context->scheduler);
 	json_string(&j, "time", clock_text(when, context->wall_us));
 	json_string(&j, "policy",
@@ -173,7 +223,7 @@ void placement_status_write(struct buffer *out,
 	}
 	json_unsigned(&j, "feasibleNodes", d.feasible_count);
 	json_unsigned(&j, "totalNodes", d.node_count);
-	left = write_nodes(&j, &d);
+	left = write_nodes(&j, &d, context->is_foreseen);
 	if (left > 0) {
 		json_unsigned(&j, "nodesLeftOut", left);
 	}

@@ -7,6 +7,7 @@
 #include "scheduler/objects/pod.h"
 #include "scheduler/score/policy.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct placement_status_context {
@@ -16,6 +17,9 @@ struct placement_status_context {
 	const struct node *current;    /* where the pod is now; NULL: nowhere */
 	const char *scheduler;	       /* this replica's identity */
 	const char *derivation;	       /* JSON; NULL: the pod is no guess */
+	/* Nobody created the pod yet, so the reasons need not be those of
+	 * kube-scheduler: filter/host_demand.h says what KubeVirt demands. */
+	bool is_foreseen;
 	int64_t now_us;
 	uint64_t wall_us;
 };

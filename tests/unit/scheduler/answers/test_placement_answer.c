@@ -318,7 +318,58 @@ static void a_migration_does_not_pin_the_vm_to_its_target(void **state)
 	json_value_free(answer);
 }
 
+#define NEW_MODEL                                                              \
+	"'nodeSelector':{'cpu-model-migration.node.kubevirt.io/"               \
+	"Icelake-Server':'true'},"
+
+static void expect_reason(const struct json_value *answer, const char *node,
+	const char *reason)
+{
+	assert_string_equal(json_value_text(json_value_first(json_value_get(
+				    node_of(answer, node), "reasons"))),
+		reason);
+}
+
+static void what_kubevirt_demands_of_a_node_is_told_in_words(void **state)
+{
+	struct json_value *answer;
+
+	(void)state;
+	cache_put_pod(&scene.cache, launcher("web", "a", 4, "", NEW_MODEL), 0);
+	answer = placed("{'vmName':'web'}");
+	expect_reason(answer, "b", "its CPU model Icelake-Server is not on b");
+	assert_non_null(strstr(json_value_text_at(answer, "sentence", ""),
+		" What stands in the way: its CPU model Icelake-Server is on "
+		"no other node with room (2 nodes without it)."));
+	json_value_free(answer);
+	answer =
+		placed("{'object':{'kind':'VirtualMachineInstance',"
+		       "'metadata':{'name':'new'},'spec':{'domain':{'cpu':{"
+		       "'model':'Haswell'},'memory':{'guest':'1Gi'},"
+		       "'devices':{}}}}}");
+	expect_reason(answer, "b", "its CPU model Haswell is not on b");
+	assert_non_null(strstr(json_value_text_at(answer, "sentence", ""),
+		"its CPU model Haswell is on no node with room"));
+	json_value_free(answer);
+}
+
 /* ---- pods that wait ---- */
+
+static void a_pod_that_exists_is_judged_in_kube_schedulers_words(void **state)
+{
+	static const char reason[] =
+		"node(s) didn't match Pod's node affinity/selector";
+	struct json_value *answer;
+
+	(void)state;
+	queue_put(&scene.queue, launcher("web", "", 4, "", NEW_MODEL), NOW);
+	answer = placed("{'vmName':'web'}");
+	expect_reason(answer, "b", reason);
+	assert_string_equal(json_value_text_at(answer, "sentence", ""),
+		"0/2 nodes are available: 2 node(s) didn't match Pod's node "
+		"affinity/selector.");
+	json_value_free(answer);
+}
 
 static void a_pending_pod_is_decided_with_the_reservation_of_its_vm(
 	void **state)
@@ -443,6 +494,8 @@ int main(void)
 		TEST(a_node_without_figures_has_none_in_the_answer),
 		TEST(its_own_pod_does_not_stand_in_its_way),
 		TEST(a_migration_does_not_pin_the_vm_to_its_target),
+		TEST(what_kubevirt_demands_of_a_node_is_told_in_words),
+		TEST(a_pod_that_exists_is_judged_in_kube_schedulers_words),
 		TEST(a_pending_pod_is_decided_with_the_reservation_of_its_vm),
 		TEST(a_manifest_counts_like_the_vm_of_its_name),
 		TEST(says_why_there_is_no_answer),
