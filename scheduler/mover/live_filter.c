@@ -48,14 +48,24 @@ static struct node *changeable(const struct live_filter *filter,
 	return cluster->nodes[i];
 }
 
+/* The filters of the prepared pod. */
+static bool admits(struct live_filter *filter, const struct node *node)
+{
+	static const struct filter_options options = FILTER_DEFAULTS;
+
+	filter->reasons = move_filter_node(&filter->filter,
+		changeable(filter, node), &options, filter->now_us);
+	return filter->reasons == 0;
+}
+
 bool live_filter_may_run(void *owner, const struct fleet_vm *vm,
 	const struct fleet_node *target)
 {
-	static const struct filter_options options = FILTER_DEFAULTS;
 	struct live_filter *filter = owner;
 	const struct pod *pod = cache_pod(filter->cache, vm->pod->uid);
 	const struct node *node = cache_node(filter->cache, target->node->name);
 
+	filter->reasons = 0;
 	if (pod == NULL || node == NULL ||
 		strcmp(pod->node_name, node->name) == 0) {
 		return false;
@@ -64,8 +74,17 @@ bool live_filter_may_run(void *owner, const struct fleet_vm *vm,
 		       cache_node(filter->cache, pod->node_name)) &&
 		!move_filter_is_avoided(&filter->filter, node,
 			filter->now_us) &&
-		move_filter_node(&filter->filter, changeable(filter, node),
-			&options, filter->now_us) == 0;
+		admits(filter, node);
+}
+
+bool live_filter_unmet(const struct live_filter *filter,
+	const struct fleet_node *target, struct host_demand *out)
+{
+	const struct node *node = cache_node(filter->cache, target->node->name);
+
+	return filter->reasons == UINT64_C(1) << REASON_AFFINITY &&
+		node != NULL &&
+		host_demand_unmet(out, &filter->filter.pod, node);
 }
 
 void live_filter_fini(struct live_filter *filter)

@@ -363,6 +363,7 @@ static void explain(const struct mover *mover, const struct gate *gate,
 		buffer_text(why, names_vms ? mover->round.exclusion_names : "");
 	} else {
 		buffer_text(why, "no move saves more than its price");
+		not_movable_explain(&mover->round.not_movable, names_vms, why);
 	}
 }
 

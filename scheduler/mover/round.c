@@ -39,12 +39,34 @@ static bool may_run(void *owner, const struct fleet_vm *vm,
 	return live_filter_may_run(&round->filter, vm, target);
 }
 
+/* While the search found no move, the targets that are asked for are all that
+ * would pay. A VM that none of them may take is held back. */
+static bool may_move(void *owner, const struct fleet_vm *vm,
+	const struct fleet_node *target)
+{
+	struct round *round = owner;
+	bool may = may_run(round, vm, target);
+	struct host_demand demand;
+	bool has_move = round->moves + round->recommended > 0 ||
+		round->pressure.has_best || round->search.has_best;
+
+	if (may) {
+		not_movable_forget_demand(&round->build.not_movable, vm->pod);
+	} else if (!has_move &&
+		not_movable_may_list(&round->build.not_movable, vm->pod) &&
+		live_filter_unmet(&round->filter, target, &demand)) {
+		not_movable_note_demand(&round->build.not_movable, vm->pod,
+			round->build.fleet.nodes[vm->node].node, &demand);
+	}
+	return may;
+}
+
 static struct rule_options options_of(struct round *round)
 {
 	return (struct rule_options){
 		.price = round->price,
 		.copy_seconds = isnan(round->copy_pace) ? NULL : copy_seconds,
-		.may_run = may_run,
+		.may_run = may_move,
 		.owner = round,
 	};
 }
@@ -178,7 +200,7 @@ static struct pressure_options pressure_options_of(struct round *round)
 {
 	return (struct pressure_options){
 		.watch_of = watch_of,
-		.may_run = may_run,
+		.may_run = may_move,
 		.owner = round,
 	};
 }
@@ -301,7 +323,6 @@ static void start_search(struct round *round)
 		sizeof(round->exclusion));
 	memcpy(round->exclusion_names, round->build.exclusion_names,
 		sizeof(round->exclusion_names));
-	round->not_movable = round->build.not_movable;
 }
 
 /* True: the round is complete. */
@@ -362,6 +383,7 @@ bool round_work(struct round *round)
 		round->longest_slice_us = spent_us;
 	}
 	if (is_complete) {
+		round->not_movable = round->build.not_movable;
 		proposals_end(round->proposals);
 		round_abort(round);
 	}

@@ -8,6 +8,8 @@
 
 /* NULL: it is known. */
 static const char *fake_no_next_pod;
+/* A key that KubeVirt selects with "true"; NULL: none. */
+static const char *fake_demand;
 
 /* The VM does not require the host name that its last migration chose. */
 static inline void free_hostname(struct next_pod *out,
@@ -45,5 +47,12 @@ bool kubevirt_next_pod(const struct kubevirt *kubevirt, struct next_pod *out,
 	out->pod = *running;
 	out->pod.node_name = nowhere;
 	free_hostname(out, running);
+	if (fake_demand != NULL) {
+		out->selector = labels_copy(&running->node_selector,
+			running->interner, 1);
+		labels_put(&out->selector, running->interner, fake_demand,
+			"true");
+		out->pod.node_selector = out->selector;
+	}
 	return true;
 }

@@ -3,13 +3,14 @@
 
 #include "tests/unit/scheduler/mover/mover_world.h"
 
-static inline void put_node(const char *name)
+/* labels: "'zone':'1',". */
+static inline void put_labelled_node(const char *name, const char *labels)
 {
 	scoped_free char *json = xasprintf(
-		"{'metadata':{'name':'%s','labels':{'kubernetes.io/hostname':"
+		"{'metadata':{'name':'%s','labels':{%s'kubernetes.io/hostname':"
 		"'host-%s'}},'status':{'allocatable':{'cpu':'16','memory':"
 		"'64Gi','pods':'110','devices.kubevirt.io/kvm':'1k'}}}",
-		name, name);
+		name, labels, name);
 	struct json_value *object = given_json(json);
 	bool changed;
 
@@ -17,6 +18,11 @@ static inline void put_node(const char *name)
 		cache_put_node(&scene.cache, &changed, object, now_us(), NULL),
 		0);
 	json_value_free(object);
+}
+
+static inline void put_node(const char *name)
+{
+	put_labelled_node(name, "");
 }
 
 static inline void put_new_vm(const char *name, const char *node,

@@ -101,6 +101,43 @@ static void vms_with_disks_to_copy_stay(void **state)
 	assert_says("KubeVirt would copy its disks as well");
 }
 
+#define NEW_MODEL "cpu-model-migration.node.kubevirt.io/Icelake-Server"
+
+/* Node-2 is asked first. */
+static void a_vm_whose_cpu_model_is_elsewhere_is_not_held_back(void **state)
+{
+	(void)state;
+	put_labelled_node("node-3", "'" NEW_MODEL "':'true',");
+	fake_demand = NEW_MODEL;
+	start(MOVER_RECOMMEND);
+	for (int i = 0; i < 24; i++) {
+		put_load("node-3", NULL, 0, 0);
+		run(5, 6);
+	}
+	assert_string_equal(last_sent()->target, "node-3");
+	assert_says("\"held_back\":[]");
+	fake_demand = NULL;
+}
+
+static void a_vm_whose_cpu_model_is_nowhere_else_is_held_back(void **state)
+{
+	(void)state;
+	fake_demand = NEW_MODEL;
+	start(MOVER_AUTOMATIC);
+	run(120, 6);
+	assert_int_equal(scene.sent_count, 0);
+	assert_says(
+		"\"why\":\"its CPU model Icelake-Server is on no other "
+		"node with room\"");
+	assert_says(
+		"no move saves more than its price, and vms/a stays on "
+		"node-1: its CPU model");
+	fake_demand = NULL;
+	run(120, 6);
+	assert_true(fake_kubevirt.ordered > 0);
+	assert_says("\"held_back\":[]");
+}
+
 static void a_copy_is_no_larger_than_the_guest(void **state)
 {
 	(void)state;
@@ -210,6 +247,8 @@ int main(void)
 		test(a_node_that_rejects_vms_takes_none),
 		test(a_vm_on_its_way_counts_once),
 		test(vms_with_disks_to_copy_stay),
+		test(a_vm_whose_cpu_model_is_nowhere_else_is_held_back),
+		test(a_vm_whose_cpu_model_is_elsewhere_is_not_held_back),
 		test(a_copy_is_no_larger_than_the_guest),
 		test(the_sentence_names_the_next_choice),
 		test(the_sentence_names_an_announcement),

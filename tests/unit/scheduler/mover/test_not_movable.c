@@ -101,6 +101,58 @@ static void a_vm_with_disks_to_copy_is_named(void **state)
 		"KubeVirt would copy its disks as well (BlockMigration)");
 }
 
+static void a_vm_that_finds_no_node_is_named_once(void **state)
+{
+	const struct host_demand demand = { "CPU vendor", "Intel" };
+	struct pod pod = { .namespace = namespace, .vm_name = name };
+	const struct node at = { .name = node };
+
+	(void)state;
+	not_movable_note_demand(&held, &pod, &at, &demand);
+	not_movable_note_demand(&held, &pod, &at, &demand);
+	assert_int_equal(held.count, 1);
+	assert_string_equal(held.list[0].vm, name);
+	assert_string_equal(held.list[0].node, node);
+	assert_string_equal(held.list[0].why,
+		"its CPU vendor Intel is on no other node with room");
+	not_movable_forget_demand(&held, &pod);
+	not_movable_forget_demand(&held, &pod);
+	assert_int_equal(held.count, 0);
+	held.count = NOT_MOVABLE_MAX;
+	not_movable_note_demand(&held, &pod, &at, &demand);
+	assert_int_equal(held.count, NOT_MOVABLE_MAX);
+}
+
+static void expect_explained(bool names_vms, const char *expected)
+{
+	scoped_buffer struct buffer why = BUFFER_MAX(1024);
+
+	buffer_text(&why, "");
+	not_movable_explain(&held, names_vms, &why);
+	assert_string_equal(why.data, expected);
+}
+
+static void the_first_vm_that_finds_no_node_explains(void **state)
+{
+	const struct host_demand demand = { "CPU vendor", "Intel" };
+	static char second[] = "b";
+	struct pod pod = { .namespace = namespace, .vm_name = second };
+	const struct node at = { .name = node };
+	struct vmi vmi = a_vmi();
+
+	(void)state;
+	vmi.consent = CONSENT_NEVER;
+	not_movable_note(&held, &vmi, &cache);
+	expect_explained(true, "");
+	not_movable_note_demand(&held, &pod, &at, &demand);
+	expect_explained(true,
+		", and vms/b stays on node-1: its CPU vendor Intel is on no "
+		"other node with room");
+	expect_explained(false,
+		", and a VM stays on node-1: its CPU vendor Intel is on no "
+		"other node with room");
+}
+
 static void the_list_is_bounded(void **state)
 {
 	struct vmi vmi = a_vmi();
@@ -132,6 +184,8 @@ int main(void)
 		test(the_annotation_that_decides_is_named),
 		test(kubevirts_reason_is_repeated),
 		test(a_vm_with_disks_to_copy_is_named),
+		test(a_vm_that_finds_no_node_is_named_once),
+		test(the_first_vm_that_finds_no_node_explains),
 		test(the_list_is_bounded),
 	};
 
