@@ -1,18 +1,14 @@
 """kubectl plimsoll evacuates a node and moves a VM, with KubeVirt's own
 controllers, through plimsoll's API, and with the rights that docs/kubectl.md
 names. The plugin is killed in the midst, and goes on when it runs again."""
-import os
 import pathlib
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from api_service import ApiServiceCase  # noqa: E402
-from harness import BIN, Program  # noqa: E402
-from kube_api import KUBECLUSTER, RBAC  # noqa: E402
 from kubevirt import path_of  # noqa: E402
-from kubevirt_case import KubeVirtCase  # noqa: E402
+from operator_case import OperatorCase  # noqa: E402
 from room_case import History  # noqa: E402
 from virt_handler import FINAL, name_of, phase_of  # noqa: E402
 
@@ -21,11 +17,9 @@ CORES, MEMORY_GIB = 16, 64
 VMS, PARALLEL = 20, 2  # the default, and KubeVirt's limit of one node
 KILLED_AFTER = 10  # VMs that have moved
 HANGS = "migration-hangs"
-ROLES = ("view", "plimsoll-load-cluster-reader", "plimsoll-load-ask",
-         "kubevirt.io:view", "kubevirt.io:migrate", "cordons")
 
 
-class Evacuation(KubeVirtCase, ApiServiceCase):
+class Evacuation(OperatorCase):
     @classmethod
     def setUpClass(cls):
         cls.begin_kubevirt((LEFT, *OTHERS), CORES, f"{MEMORY_GIB}Gi")
@@ -37,57 +31,7 @@ class Evacuation(KubeVirtCase, ApiServiceCase):
         cls.start_scheduler()
         cls.await_available()
 
-    @classmethod
-    def make_operator(cls):
-        """A user with the rights that the plugin needs."""
-        cls.kube.request("POST", f"{RBAC}/clusterroles", {
-            "metadata": {"name": "cordons"}, "rules": [
-                {"apiGroups": [""], "resources": ["nodes"],
-                 "verbs": ["get", "patch"]}]})
-        cls.account("default", "operator")
-        for role in ROLES:
-            cls.kube.request("POST", f"{RBAC}/clusterrolebindings", {
-                "metadata": {"name": f"operator-{role}"},
-                "roleRef": {"apiGroup": "rbac.authorization.k8s.io",
-                            "kind": "ClusterRole", "name": role},
-                "subjects": [{"kind": "ServiceAccount", "name": "operator",
-                              "namespace": "default"}]})
-        cls.kubectl_path = cls.folder.path / "kubectl"
-        cls.kubectl_path.write_text(
-            f'#!/bin/sh\nexec "{KUBECLUSTER}" kubectl "$@"\n')
-        os.chmod(cls.kubectl_path, 0o755)
-
-    # ---- the plugin ----
-
-    def plugin(self, *arguments):
-        """The operator's plugin, which runs."""
-        name = f"{arguments[0]}-{len(self.folder.programs)}"
-        program = Program(self.folder.path, name, [
-            BIN / "kubectl-plimsoll", *arguments])
-        program.env = {**self.user_environment("operator"),
-                       "KUBECTL": str(self.kubectl_path)}
-        self.addCleanup(program.kill)
-        return self.folder.add(program).start()
-
-    def ended(self, program, status=0):
-        """What it has said, once it has ended with this status."""
-        try:
-            self.wait(f"{program.name} ends",
-                      lambda: not program.running())
-        except AssertionError as late:
-            raise AssertionError(f"{late}: {program.log()}") from None
-        self.assertEqual(program.process.returncode, status, program.log())
-        return program.log()
-
-    def says(self, *arguments):
-        return self.ended(self.plugin(*arguments))
-
     # ---- the cluster ----
-
-    def cordon(self, *nodes, ends=False):
-        for node in nodes:
-            self.kube.patch(f"/api/v1/nodes/{node}",
-                            {"spec": {"unschedulable": not ends}})
 
     def is_cordoned(self, node):
         return self.kube.get(f"/api/v1/nodes/{node}")["spec"].get(

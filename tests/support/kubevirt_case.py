@@ -109,10 +109,12 @@ class KubeVirtCase(ClusterCase):
 
     @classmethod
     def begin_kubevirt(cls, nodes, cores=6, memory="16Gi",
-                       configuration=None, components="controller-manager"):
+                       configuration=None, components="controller-manager",
+                       hosts=None):
         """A cluster with KubeVirt and these nodes, for this class alone.
         configuration: that of the KubeVirt CR. components: what kubecluster
-        starts beside the API server."""
+        starts beside the API server. hosts: node -> what its host is, as
+        virt_node() takes it."""
         cls.begin_alone("--with", components, "--local-services")
         cls.kubevirt = KubeVirt(cls.cluster, cls.folder, configuration)
         try:
@@ -122,7 +124,8 @@ class KubeVirtCase(ClusterCase):
             raise
         cls.cores, cls.names = cores, tuple(nodes)
         for name in nodes:
-            cls.kube.create(virt_node(name, cores, memory))
+            cls.kube.create(virt_node(name, cores, memory,
+                                      **(hosts or {}).get(name, {})))
         for name in nodes:
             cls.kube.await_node(name)
         cls.handlers = VirtHandlers(cls.kube).start()
