@@ -157,7 +157,7 @@ $(OUT)/flags: FORCE
 .PHONY: FORCE
 FORCE:
 
-# Written anew only when it says something else.
+# Written again only when it says something else.
 VERSION_H = \#define PLIMSOLL_VERSION "$(VERSION)"\n\#define PLIMSOLL_COMMIT \
 	"$(COMMIT)"\n
 $(GEN)/version.h: FORCE

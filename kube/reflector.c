@@ -403,7 +403,7 @@ static void replace_watch(struct reflector *r)
 	abort_request(r);
 }
 
-/* The timer of a watch is not set anew with all its bytes. */
+/* The timer of a watch is not set again with all its bytes. */
 static void check_silence(struct reflector *r)
 {
 	uint64_t heard_us =

@@ -75,7 +75,7 @@ async function whenWanted(signal) {
 
 // Calls ask() each so many ms, while somebody looks and the page is not paused.
 // fail(error) is called with a Failure. Without a valid token it ends: a token
-// shows the view anew.
+// shows the view again.
 export async function repeat({ ask, fail, everyMs, signal }) {
 	for (;;) {
 		await whenWanted(signal);

@@ -38,7 +38,7 @@ export function link(path, params) {
 	return `#/${text}` + (query.size > 0 ? `?${query}` : "");
 }
 
-// Changes parameters of this view's address. Nothing is shown anew.
+// Changes parameters of this view's address. Nothing is shown again.
 export function changeState(changes) {
 	const { path, params } = readState();
 

@@ -25,7 +25,7 @@ must_check int node_usage_new(struct node_usage **out, struct sqlite3 *db,
 	struct error *err);
 void node_usage_free(struct node_usage *usage); /* NULL is fine */
 
-/* Forgets what was counted; the next step begins anew. */
+/* Forgets what was counted; the next step begins again. */
 void node_usage_restart(struct node_usage *usage);
 
 /* Counts on. *is_done: all nodes are counted. */

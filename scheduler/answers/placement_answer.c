@@ -2,7 +2,7 @@
 
 #include "lib/json.h"
 #include "lib/memory.h"
-#include "scheduler/answers/anew.h"
+#include "scheduler/answers/rescheduled.h"
 #include "scheduler/answers/placement_status.h"
 #include "scheduler/answers/subject.h"
 #include "scheduler/cache/reservations.h"
@@ -57,18 +57,18 @@ static void note_unknown(struct buffer *derivation, const char *why)
 
 /* A VM that runs comes to another node by a migration. Appends to the
  * derivation if its target pod is not known. */
-static void ask_about_next(struct next_pod *next, struct anew *anew,
-	const struct placement_answer *where, const struct subject *subject,
-	struct buffer *derivation)
+static void ask_about_next(struct next_pod *next,
+	struct rescheduled *rescheduled, const struct placement_answer *where,
+	const struct subject *subject, struct buffer *derivation)
 {
 	scoped_buffer struct buffer why = BUFFER_MAX(DERIVATION_MAX / 4);
 
 	*next = (struct next_pod){ 0 };
 	if (where->kubevirt == NULL) {
 		note_unknown(derivation, "KubeVirt's objects are not watched");
-	} else if (kubevirt_next_pod(where->kubevirt, next, anew->shared,
+	} else if (kubevirt_next_pod(where->kubevirt, next, rescheduled->shared,
 			   &subject->node->labels, &why)) {
-		anew->pod = next->pod;
+		rescheduled->pod = next->pod;
 	} else {
 		note_unknown(derivation, why.data);
 	}
@@ -80,7 +80,7 @@ static int write_bound(struct buffer *out, const struct placement_answer *where,
 	scoped_buffer struct buffer derivation = BUFFER_MAX(DERIVATION_MAX);
 	struct placement_status_context context;
 	struct next_pod next;
-	struct anew anew;
+	struct rescheduled rescheduled;
 
 	if (!subject->pod->is_vm) {
 		return error_set(err, -EINVAL,
@@ -94,16 +94,17 @@ static int write_bound(struct buffer *out, const struct placement_answer *where,
 			"constraints of running VMs are not kept; ask with a "
 			"manifest");
 	}
-	anew_init(&anew, where->cache, subject->pod, subject->node);
-	ask_about_next(&next, &anew, where, subject, &derivation);
-	context = context_of(where, &anew.pod);
+	rescheduled_init(&rescheduled, where->cache, subject->pod,
+		subject->node);
+	ask_about_next(&next, &rescheduled, where, subject, &derivation);
+	context = context_of(where, &rescheduled.pod);
 	context.derivation = derivation.data;
-	context.cluster = &anew.cluster;
+	context.cluster = &rescheduled.cluster;
 	context.current = subject->node;
 	context.is_foreseen = true;
 	placement_status_write(out, &context);
 	next_pod_fini(&next);
-	anew_fini(&anew);
+	rescheduled_fini(&rescheduled);
 	return 0;
 }
 

@@ -119,7 +119,7 @@ void cache_reject(struct cache *cache, const char *node, uint32_t vm,
  * cache_judge_next(). A new cache has VM_CLAIMS_STATED. */
 void cache_judge_by(struct cache *cache, const struct vm_claims *claims);
 
-/* Judges some pods anew: 1,500 take some 20 ms on nodes of 150 VMs each, and
+/* Judges some pods again: 1,500 take some 20 ms on nodes of 150 VMs each, and
  * once a second 150,000 take 100 s. False: none is left. */
 enum { CACHE_JUDGED_AT_ONCE = 1500 };
 bool cache_judge_next(struct cache *cache);

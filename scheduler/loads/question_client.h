@@ -4,7 +4,7 @@
  * them may pass on QUESTIONS_HELD_MAX questions at a time; answers go out on
  * another connection. An aggregator that is too old for questions refuses the
  * request: the client logs that once and tries again after
- * QUESTION_CLIENT_OLD_US, or when the aggregator connects anew. */
+ * QUESTION_CLIENT_OLD_US, or when the aggregator connects again. */
 #pragma once
 
 #include "lib/error.h"

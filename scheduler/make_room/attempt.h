@@ -1,6 +1,6 @@
 /* One pod for which room is made or recommended, and the list of them.
  *
- * Everything in it can be computed anew from the pod, the cluster and the
+ * Everything in it can be computed again from the pod, the cluster and the
  * records of moves: a new leader has no attempts and continues all the same. */
 #pragma once
 

@@ -68,7 +68,7 @@ void move_actions_withdraw_old(struct move_actions *actions,
 	struct proposals *proposals, struct moment now);
 
 /* The recommendations of an earlier leader are withdrawn unless they hold. One
- * that was made anew meanwhile is withdrawn at once, and one for which this
+ * that was made again meanwhile is withdrawn at once, and one for which this
  * process does not look. Those that make room are left to the module that
  * makes room. */
 void move_actions_take_over(struct move_actions *actions,

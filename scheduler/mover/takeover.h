@@ -1,6 +1,6 @@
 /* Our migrations that no record tells of, because the leader that ordered them
  * ended before an aggregator had stored the record: their records are made
- * anew. */
+ * again. */
 #pragma once
 
 #include "scheduler/kubevirt/kubevirt.h"

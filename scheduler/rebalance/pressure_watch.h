@@ -2,7 +2,7 @@
  *
  * Every load of the node is noted. A trouble counts once it was in every load
  * of a minute; a load without it ends it. A gap up to the age at which loads
- * are stale changes nothing, a longer one starts the minute anew. While the
+ * are stale changes nothing, a longer one starts the minute again. While the
  * node is in trouble, the watch keeps the figures of its VMs, and otherwise
  * nothing: 1,000 nodes cost 200 KiB. Pure. docs/scoring.md explains the
  * constants. */
@@ -67,7 +67,7 @@ void pressure_watch_fini(struct pressure_watch *watch);
 void pressure_watch_note(struct pressure_watch *watch,
 	const struct node_load *load, int64_t sample_us);
 
-/* The minutes of all troubles start anew: a move away from this node was
+/* The minutes of all troubles start again: a move away from this node was
  * ordered or ended, and has to show its effect first. */
 void pressure_watch_restart(struct pressure_watch *watch, int64_t now_us);
 

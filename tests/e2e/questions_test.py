@@ -87,7 +87,7 @@ class Questions(QuestionCase):
         answer = self.placed(peer, {"object": {
             "kind": "Pod", **launcher("second", memory="14Gi")}})
         self.assertEqual(answer["chosen"], "node-b")
-        # The first is judged as if it were placed anew.
+        # The first is judged as if it were placed again.
         answer = self.placed(peer, {"vmName": "first"})
         self.assertEqual((answer["chosen"], answer["currentNode"]),
                          ("node-a", "node-a"))

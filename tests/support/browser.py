@@ -240,7 +240,7 @@ class Browser:
 
     def click(self, selector):
         """As a person does: the element is scrolled into view and must not be
-        covered. An element that is made anew meanwhile is found again."""
+        covered. An element that is made again meanwhile is found again."""
         def clicked():
             with contextlib.suppress(Stale):
                 self.do(f"element/{self.find(selector)}/click")

@@ -81,7 +81,7 @@ class FleetNode:
 
     def send(self, url, count=1, every_s=INTERVAL_S):
         """The reports of the last count * every_s seconds, as one batch. A
-        lost connection is made anew."""
+        lost connection is made again."""
         now_us = time.monotonic_ns() // 1000
         if self.peer is None:
             self.peer = WirePeer(url, self.name)

@@ -39,7 +39,7 @@ static struct {
 	size_t bindings;	  /* requested */
 	size_t conditions;	  /* requested */
 	unsigned told;		  /* to the golden section of the test */
-	unsigned lists;		  /* requested anew, of pods */
+	unsigned lists;		  /* requested again, of pods */
 	struct kube_call version; /* the last request for the version */
 } world;
 

@@ -49,7 +49,7 @@ static void the_agent_that_reports_continues(void **state)
 		assert_false(
 			node_owners_report(*state, &b, 2000, (s + 1) * second));
 	}
-	/* It may connect anew. */
+	/* It may connect again. */
 	assert_true(node_owners_claim(*state, &a, 200 * second));
 }
 

@@ -520,7 +520,7 @@ static void parts_that_do_not_fit_together_are_no_answer(void **state)
 	wrong.offset = 4;
 	assert_false(answer(book, wrong, "def", &is_wanted));
 	assert_false(is_wanted);
-	/* Another scheduler begins anew. */
+	/* Another scheduler begins again. */
 	first.term = 2;
 	first.has_more = false;
 	assert_true(answer(book, first, "xyz", &is_wanted));

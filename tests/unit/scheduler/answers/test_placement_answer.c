@@ -1,7 +1,7 @@
 /* Placements over a scheduler's cache. */
 #include "scheduler/answers/placement_answer.h"
 
-#include "scheduler/answers/anew.h"
+#include "scheduler/answers/rescheduled.h"
 #include "scheduler/cache/queue.h"
 #include "scheduler/cache/reservations.h"
 #include "scheduler/score/policy.h"
@@ -208,7 +208,7 @@ static void what_is_not_known_of_a_node_stays_unknown(void **state)
 	struct node_load load;
 	char name[] = "a";
 	struct vm_load vm;
-	struct anew anew;
+	struct rescheduled rescheduled;
 	bool changed;
 
 	(void)state;
@@ -226,16 +226,17 @@ static void what_is_not_known_of_a_node_stays_unknown(void **state)
 	load.memory_total_bytes = 64.0 * GIB;
 	load.memory_available_bytes = 56.0 * GIB;
 	cache_put_load(&scene.cache, &changed, &load, NOW, NOW);
-	anew_init(&anew, &scene.cache, cache_pod(&scene.cache, "uid-web"),
+	rescheduled_init(&rescheduled, &scene.cache,
+		cache_pod(&scene.cache, "uid-web"),
 		cache_node(&scene.cache, "a"));
-	assert_true(anew.node->metrics.used_cores == 2);
-	assert_true(anew.node->metrics.used_cores_latest == 2);
-	assert_true(isnan(anew.node->metrics.used_cores_5m));
-	assert_true(isnan(anew.node->metrics.used_cores_15m));
-	assert_true(isnan(anew.node->metrics.used_bytes_15m));
+	assert_true(rescheduled.node->metrics.used_cores == 2);
+	assert_true(rescheduled.node->metrics.used_cores_latest == 2);
+	assert_true(isnan(rescheduled.node->metrics.used_cores_5m));
+	assert_true(isnan(rescheduled.node->metrics.used_cores_15m));
+	assert_true(isnan(rescheduled.node->metrics.used_bytes_15m));
 	/* The VM's memory is not known. */
-	assert_true(isnan(anew.node->metrics.memory_available));
-	anew_fini(&anew);
+	assert_true(isnan(rescheduled.node->metrics.memory_available));
+	rescheduled_fini(&rescheduled);
 }
 
 /* The mean of 15 minutes is unknown, so the policy takes the latest figure. */

@@ -337,7 +337,7 @@ static void without_vmis_a_measured_pod_counts_by_its_measure(void **state)
 	measure("p", NOW + 299 * SECOND);
 	assert_true(fabs(expected(NOW + 299 * SECOND) - 1) < 1e-9);
 	assert_true(fabs(score_at(NOW + 299 * SECOND) - before) < 0.1);
-	/* A change of the object does not begin it anew. */
+	/* A change of the object does not begin it again. */
 	put("p", "nobody", 1);
 	assert_true(fabs(expected(NOW + 299 * SECOND) - 1) < 1e-9);
 }

@@ -1,4 +1,4 @@
-#include "scheduler/answers/anew.h"
+#include "scheduler/answers/rescheduled.h"
 
 #include "lib/memory.h"
 
@@ -60,76 +60,78 @@ static struct node *node_without(const struct node *node, const struct pod *pod)
 
 /* ---- the cluster ---- */
 
-static void copy_nodes(struct anew *anew, const struct cluster *cluster,
-	const struct node *old)
+static void copy_nodes(struct rescheduled *rescheduled,
+	const struct cluster *cluster, const struct node *old)
 {
-	anew->nodes = xcalloc(cluster->count + 1, sizeof(struct node *));
+	rescheduled->nodes = xcalloc(cluster->count + 1, sizeof(struct node *));
 	for (size_t i = 0; i < cluster->count; i++) {
-		anew->nodes[i] = cluster->nodes[i] == old ? anew->node
-							  : cluster->nodes[i];
+		rescheduled->nodes[i] = cluster->nodes[i] == old
+			? rescheduled->node
+			: cluster->nodes[i];
 	}
-	anew->cluster.nodes = anew->nodes;
+	rescheduled->cluster.nodes = rescheduled->nodes;
 }
 
-static void copy_affinity_pods(struct anew *anew, const struct cluster *cluster,
-	const struct pod *pod)
+static void copy_affinity_pods(struct rescheduled *rescheduled,
+	const struct cluster *cluster, const struct pod *pod)
 {
 	size_t count = 0;
 
-	anew->affinity_pods = xcalloc(cluster->affinity_pod_count + 1,
-		sizeof(*anew->affinity_pods));
+	rescheduled->affinity_pods = xcalloc(cluster->affinity_pod_count + 1,
+		sizeof(*rescheduled->affinity_pods));
 	for (size_t i = 0; i < cluster->affinity_pod_count; i++) {
 		if (cluster->affinity_pods[i].pod != pod) {
-			anew->affinity_pods[count++] =
+			rescheduled->affinity_pods[count++] =
 				cluster->affinity_pods[i];
 		}
 	}
-	anew->cluster.affinity_pods = anew->affinity_pods;
-	anew->cluster.affinity_pod_count = count;
+	rescheduled->cluster.affinity_pods = rescheduled->affinity_pods;
+	rescheduled->cluster.affinity_pod_count = count;
 }
 
 /* ---- the pod ---- */
 
 /* The target pod of a migration requires the host name that the migration
  * chose. The VM does not. */
-static void free_hostname(struct anew *anew)
+static void free_hostname(struct rescheduled *rescheduled)
 {
-	struct interner *interner = anew->pod.interner;
+	struct interner *interner = rescheduled->pod.interner;
 	uint32_t hostname = interner_find(interner, "kubernetes.io/hostname");
 	uint32_t job = interner_find(interner, "kubevirt.io/migrationJobUID");
 
-	if (labels_get(&anew->pod.labels, job) != 0 &&
-		labels_get(&anew->pod.node_selector, hostname) != 0) {
-		anew->selector =
-			labels_without(&anew->pod.node_selector, hostname);
-		anew->pod.node_selector = anew->selector;
+	if (labels_get(&rescheduled->pod.labels, job) != 0 &&
+		labels_get(&rescheduled->pod.node_selector, hostname) != 0) {
+		rescheduled->selector = labels_without(
+			&rescheduled->pod.node_selector, hostname);
+		rescheduled->pod.node_selector = rescheduled->selector;
 	}
 }
 
-void anew_init(struct anew *anew, const struct cache *cache,
-	const struct pod *pod, const struct node *node)
+void rescheduled_init(struct rescheduled *rescheduled,
+	const struct cache *cache, const struct pod *pod,
+	const struct node *node)
 {
 	static char nowhere[1];
 	const struct cluster *cluster = &cache->cluster;
 
-	*anew = (struct anew){ .cluster = *cluster };
-	anew->shared = cache_share_pod(cache, pod->uid);
-	anew->pod = *anew->shared;
-	anew->pod.node_name = nowhere;
-	anew->pod.nominated_node = nowhere;
-	anew->pod.is_target = false;
-	free_hostname(anew);
-	anew->node = node_without(node, pod);
-	copy_nodes(anew, cluster, node);
-	copy_affinity_pods(anew, cluster, pod);
+	*rescheduled = (struct rescheduled){ .cluster = *cluster };
+	rescheduled->shared = cache_share_pod(cache, pod->uid);
+	rescheduled->pod = *rescheduled->shared;
+	rescheduled->pod.node_name = nowhere;
+	rescheduled->pod.nominated_node = nowhere;
+	rescheduled->pod.is_target = false;
+	free_hostname(rescheduled);
+	rescheduled->node = node_without(node, pod);
+	copy_nodes(rescheduled, cluster, node);
+	copy_affinity_pods(rescheduled, cluster, pod);
 }
 
-void anew_fini(struct anew *anew)
+void rescheduled_fini(struct rescheduled *rescheduled)
 {
-	node_free(anew->node);
-	free(anew->nodes);
-	free(anew->affinity_pods);
-	free(anew->selector.slots);
-	pod_free(anew->shared);
-	*anew = (struct anew){ 0 };
+	node_free(rescheduled->node);
+	free(rescheduled->nodes);
+	free(rescheduled->affinity_pods);
+	free(rescheduled->selector.slots);
+	pod_free(rescheduled->shared);
+	*rescheduled = (struct rescheduled){ 0 };
 }

@@ -1,5 +1,5 @@
-/* A pod on a node as if it were to be scheduled anew: the pod without its node,
- * and the cluster without the pod.
+/* A pod on a node as if it were to be scheduled again: the pod without its
+ * node, and the cluster without the pod.
  *
  * The cluster is the scheduler's own but for the pod's node, which is a copy
  * from which the pod, and what its VM was measured to use, are taken away.
@@ -10,7 +10,7 @@
 #include "scheduler/cluster/cluster.h"
 #include "scheduler/objects/pod.h"
 
-struct anew {
+struct rescheduled {
 	struct cluster cluster;		   /* borrows but for the next three */
 	struct node *node;		   /* owned; the copy */
 	struct node **nodes;		   /* owned */
@@ -22,6 +22,7 @@ struct anew {
 
 /* pod counts on this node of the cache, and was read with POD_UNSCHEDULED. The
  * cache outlives it and does not change meanwhile. */
-void anew_init(struct anew *anew, const struct cache *cache,
-	const struct pod *pod, const struct node *node);
-void anew_fini(struct anew *anew); /* zeroed is fine */
+void rescheduled_init(struct rescheduled *rescheduled,
+	const struct cache *cache, const struct pod *pod,
+	const struct node *node);
+void rescheduled_fini(struct rescheduled *rescheduled); /* zeroed is fine */
