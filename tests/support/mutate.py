@@ -2,8 +2,6 @@
 """Breaks one line of the C code at a time and runs the unit tests that ought to
 notice. Prints each break that no test notices, and at the end how many.
 
-usage: mutate.py [--seed=N] [--breaks=N] [FILE]
-
 The seed chooses the lines, in all rooms or in FILE; tests/support/breaks.py says
 what a break is. The unbroken tests are run once, and gcov says which program of
 tests/unit/ROOM runs which lines of ROOM. A break is killed by the first of them
@@ -15,7 +13,8 @@ tests/support/harmless.txt lists breaks that change nothing that anyone can see.
 They do not count either, and a row that fits no break, or a killed one, fails.
 
 Exit status: 0, 1 if fewer than 85 % of the breaks are killed, 2 if there is
-nothing to break or a test does not pass unbroken."""
+nothing to break, a test does not pass unbroken, or an option is unknown."""
+import argparse
 import collections
 import concurrent.futures
 import itertools
@@ -145,15 +144,18 @@ def read_files():
             for path in pathlib.Path(room).rglob("*.c")}
 
 
-def main(arguments):
-    options = {"seed": "1", "breaks": "200"}
-    options |= dict(a.removeprefix("--").partition("=")[::2]
-                    for a in arguments if a.startswith("--"))
-    only = "".join(a for a in arguments if not a.startswith("--"))
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--seed", default="1")
+    parser.add_argument("--breaks", type=int, default=200)
+    parser.add_argument("FILE", nargs="?", default="")
+    options = parser.parse_args()
     os.environ["ASAN_OPTIONS"] = SANITIZER
     files = read_files()
     tally = Tally(Harmless(files))
-    files = {path: text for path, text in files.items() if only in ("", path)}
+    files = {path: text for path, text in files.items()
+             if options.FILE in ("", path)}
     programs = Programs()
     programs.end_on_signals()
     with (folder_in_memory(),
@@ -163,13 +165,13 @@ def main(arguments):
             build = Build(programs)
             build.run_unbroken({path.partition("/")[0] for path in files},
                                pool)
-            changes = choose(build, files, options["seed"])
-            try_all(build, pool, changes, int(options["breaks"]), tally)
+            changes = choose(build, files, options.seed)
+            try_all(build, pool, changes, options.breaks, tally)
         except Stopped:
             programs.end_all()
             return 2
-    return tally.report(options["seed"])
+    return tally.report(options.seed)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -14,6 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from breaks import breaks_of, draw  # noqa: E402
 from harness import ROOT, mark  # noqa: E402
+import mutate  # noqa: E402
 from mutate import Harmless, read_files  # noqa: E402
 
 USES_PROGRAMS = False
@@ -268,6 +269,16 @@ class Runs(unittest.TestCase):
         self.assertEqual(code, 1, text)
         self.assertIn(f"harmless.txt: {stale} (no such break)", text)
         self.assertIn(f"harmless.txt: {row} (a test notices it)", text)
+
+    def test_help_and_an_unknown_option_build_and_break_nothing(self):
+        code, text = self.mutate("--help")
+        self.assertEqual(code, 0, text)
+        self.assertIn(mutate.__doc__, text)
+        for option in ("--brakes=5", "--breaks=five", "-x"):
+            code, text = self.mutate(option)
+            self.assertEqual(code, 2, text)
+            self.assertIn("usage: mutate.py", text)
+        self.assertFalse((self.root / "build").exists())
 
     def test_a_unit_test_that_fails_unbroken_ends_the_run(self):
         self.write("tests/unit/lib/test_sum.c",
