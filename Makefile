@@ -244,6 +244,7 @@ FAKE_TIMERS = timer_new timer_start timer_stop timer_close
 IDLE_CLIENTS = MHD_get_connection_info
 WRAP_test_faults = pread openat readdir inotify_init1
 WRAP_test_kvm_faults = ioctl kvm_guest_is_known kvm_guest_run
+WRAP_test_kvm_prober = pthread_create
 WRAP_test_spool_faults = mkdir open openat flock fdopendir readdir fstatat \
 	pread write ftruncate unlinkat close crc_add
 WRAP_test_schedule = $(FAKE_TIMERS) aggregators_open

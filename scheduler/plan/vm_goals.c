@@ -294,12 +294,12 @@ static bool empty(struct search *s, struct vm_list *list, size_t node,
 		buffer_text(words, " at most");
 		return false;
 	}
-	for (size_t i = 0; i < ROUNDS_MAX && !search_is_over(s); i++) {
+	for (size_t round = 1; !search_is_over(s); round++) {
 		if (leave_all(s, list)) {
 			tell_empty(words, s, node);
 			return true;
 		}
-		if (i + 1 == ROUNDS_MAX || list->failed == 0) {
+		if (round == ROUNDS_MAX || list->failed == 0) {
 			tell_not_empty(words, s, list, name);
 			undo_all(s);
 			return false;

@@ -11,6 +11,20 @@
 /* Blocks the probe's thread until the test opens the gate. */
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 
+static bool has_no_threads;
+
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+	void *(*run)(void *), void *argument);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+	void *(*run)(void *), void *argument);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+	void *(*run)(void *), void *argument)
+{
+	return has_no_threads
+		? EAGAIN
+		: __real_pthread_create(thread, attributes, run, argument);
+}
+
 struct fixture {
 	uv_loop_t loop;
 	struct kvm_prober *prober;
@@ -40,6 +54,7 @@ static int setup(void **state)
 	static struct fixture f;
 
 	f = (struct fixture){ 0 };
+	has_no_threads = false;
 	assert_int_equal(uv_loop_init(&f.loop), 0);
 	*state = &f;
 	return 0;
@@ -100,6 +115,22 @@ static void probes_periodically(void **state)
 	assert_int_equal(f->last.level, KVM_LEVEL_OPEN);
 	assert_int_equal(f->last.error_number, EPERM);
 	assert_int_equal(f->last.latency_us, 5);
+}
+
+/* It says nothing about the node. */
+static void a_probe_without_a_thread_has_not_failed(void **state)
+{
+	struct fixture *f = *state;
+
+	has_no_threads = true;
+	probe_with(f, no_permission, patience_ms, patience_ms);
+	run_until(&f->loop, &f->got);
+	assert_int_equal(f->last.state, KVM_UNVERIFIED);
+	assert_int_equal(f->last.error_number, EAGAIN);
+	has_no_threads = false;
+	f->got = false;
+	run_until(&f->loop, &f->got);
+	assert_int_equal(f->last.error_number, EPERM);
 }
 
 static void a_hung_probe_counts_as_failed_until_it_returns(void **state)
@@ -204,6 +235,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(probes_periodically),
+		TEST(a_probe_without_a_thread_has_not_failed),
 		TEST(a_hung_probe_counts_as_failed_until_it_returns),
 		TEST(a_probe_that_gets_no_cpu_has_not_failed),
 		TEST(a_guest_that_never_stops_has_failed),

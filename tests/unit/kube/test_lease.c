@@ -131,6 +131,16 @@ static void a_renewal_keeps_acquire_time_and_transitions(void **state)
 	assert_true(body_number(START, "spec/leaseTransitions") == 3);
 }
 
+static void a_lease_that_ended_is_acquired_anew(void **state)
+{
+	(void)state;
+	write_at(START, "7");
+	body_says(START + 10 * SECOND, "spec/acquireTime",
+		"2026-01-01T00:00:00.000000Z");
+	assert_true(body_number(START + 10 * SECOND, "spec/leaseTransitions") ==
+		3);
+}
+
 static void respects_another_holder_that_renews(void **state)
 {
 	uint64_t now = START;
@@ -286,6 +296,7 @@ int main(void)
 		LEASE_TEST(creates_a_missing_lease),
 		LEASE_TEST(holds_the_lease_for_ten_seconds_after_a_renewal),
 		LEASE_TEST(a_renewal_keeps_acquire_time_and_transitions),
+		LEASE_TEST(a_lease_that_ended_is_acquired_anew),
 		LEASE_TEST(respects_another_holder_that_renews),
 		LEASE_TEST(acquires_a_released_lease_at_once),
 		LEASE_TEST(respects_the_holders_duration_within_limits),

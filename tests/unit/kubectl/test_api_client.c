@@ -191,6 +191,40 @@ static void a_failure_has_a_code_by_kubectls_words(void **state)
 	}
 }
 
+/* Of other failures the same order may succeed later. */
+static void a_refusal_is_a_word_of_the_api_server(void **state)
+{
+	static const struct {
+		const char *complaint;
+		bool is_refused;
+	} cases[] = {
+		{ FORBIDDEN, true },
+		{ "Warning: old\n" FORBIDDEN, true },
+		{ "The Node \"a\" is invalid: spec: no\n", true },
+		{ "The connection to the server a:6443 was refused - did you "
+		  "specify the right host or port?\n",
+			false },
+		{ "error: the path \"The \" is invalid\n", false },
+		{ "Unable to connect to the server: EOF\n", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < count_of(cases); i++) {
+		const struct exchange calls[] = {
+			{ .call = "get --raw " NODES,
+				.complaint = cases[i].complaint,
+				.status = 1 },
+		};
+		struct json_value *out = NULL;
+
+		given(calls);
+		assert_true(api_client_get(&out, &plugin.client, NODES, NULL) <
+			0);
+		assert_int_equal(api_client_is_refused(&plugin.client),
+			cases[i].is_refused);
+	}
+}
+
 static void a_failure_keeps_no_output(void **state)
 {
 	static const char *const get[] = { "get", NULL };
@@ -626,6 +660,7 @@ int main(void)
 		api_client_test(objects_are_got_and_posted_at_a_path),
 		api_client_test(an_answer_that_is_no_json_names_its_path),
 		api_client_test(a_failure_has_a_code_by_kubectls_words),
+		api_client_test(a_refusal_is_a_word_of_the_api_server),
 		api_client_test(a_failure_keeps_no_output),
 		api_client_test(the_next_call_forgets_a_failure),
 		api_client_test(a_kubectl_that_cannot_run_has_no_status),

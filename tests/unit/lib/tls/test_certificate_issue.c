@@ -102,6 +102,37 @@ static void a_certificate_has_the_id_of_its_authoritys_key(void **state)
 	tls_fini(&ca);
 }
 
+/* openssl made it with subjectKeyIdentifier=none; it ends in 2126. */
+static void an_authority_without_an_id_of_its_key_signs(void **state)
+{
+	static const unsigned char oid[] = "\x06\x03\x55\x1d\x23";
+	static char cert[] =
+		"-----BEGIN CERTIFICATE-----\n"
+		"MIIBMTCB16ADAgECAhRebyq/Kuv9itP/JEgmTHjhxhKH3TAKBggqhkjOPQQDAjAN\n"
+		"MQswCQYDVQQDDAJjYTAgFw0yNjExMjgyMzQ3MTZaGA8yMTI2MTEwNDIzNDcxNlow\n"
+		"DTELMAkGA1UEAwwCY2EwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAATnHH+zCWfL\n"
+		"2sssh5yo6duGbVrUHr79qSQoQy/egfgLnAviY/IfwiOef6/WMnLqEB5a15+Tvay8\n"
+		"p4s3HhWJ6WCNoxMwETAPBgNVHRMBAf8EBTADAQH/MAoGCCqGSM49BAMCA0kAMEYC\n"
+		"IQCLshiD6b93xz9xlv8BsC9g3zlIbl0BavEk6jErigpa0AIhAL/Fn9rV1Jd4bnnj\n"
+		"ND2sLduizSzea3pqh+b9gViob7gu\n"
+		"-----END CERTIFICATE-----\n";
+	static char key[] =
+		"-----BEGIN EC PRIVATE KEY-----\n"
+		"MHcCAQEEIP6rd40pRys/CeqyCx+rA0hTZRj/pNRK52CGgGZ0blX6oAoGCCqGSM49\n"
+		"AwEHoUQDQgAE5xx/swlny9rLLIecqOnbhm1a1B6+/akkKEMv3oH4C5wL4mPyH8Ij\n"
+		"nn+v1jJy6hAeWtefk72svKeLNx4VielgjQ==\n"
+		"-----END EC PRIVATE KEY-----\n";
+	const struct tls_material ca = { .cert = cert, .key = key };
+	const struct certificate_request request =
+		request_for(CERTIFICATE_FOR_SERVERS);
+	struct tls_material made = { 0 };
+
+	(void)state;
+	assert_int_equal(certificate_sign(&made, &request, &ca, NULL), 0);
+	assert_false(pem_contains(made.cert, oid, sizeof(oid) - 1));
+	tls_fini(&made);
+}
+
 static void the_names_are_dns_names(void **state)
 {
 	/* GeneralName of RFC 5280: dNSName has the tag [2]. */
@@ -254,6 +285,7 @@ int main(void)
 			each_certificate_has_its_own_key_and_trusts_the_authority),
 		cmocka_unit_test(
 			a_certificate_has_the_id_of_its_authoritys_key),
+		cmocka_unit_test(an_authority_without_an_id_of_its_key_signs),
 		cmocka_unit_test(the_names_are_dns_names),
 		cmocka_unit_test(a_certificate_can_have_many_long_names),
 		cmocka_unit_test(the_first_of_several_certificates_signs),
