@@ -311,7 +311,8 @@ WRAP_fake_kubectl = $(WRAP_live_blocks) call_run terminal_say \
 WRAP_test_api_client = $(WRAP_fake_kubectl) file_read_at
 WRAP_test_migrations = $(WRAP_fake_kubectl)
 WRAP_test_migrations_end = $(WRAP_fake_kubectl)
-WRAP_test_migrate_command = $(WRAP_fake_kubectl) terminal_print
+WRAP_test_migrate_command = $(WRAP_fake_kubectl) terminal_print \
+	terminal_note migrations_run
 WRAP_test_evacuation = $(WRAP_fake_kubectl) migrations_run
 WRAP_test_node_vmis = $(WRAP_fake_kubectl)
 WRAP_test_plan_view = $(WRAP_fake_kubectl)
