@@ -8,11 +8,9 @@
 
 void selector_fini(struct selector *selector)
 {
-	if (selector != NULL) {
-		label_selector_fini(&selector->terms, selector->interner);
-		interner_free(selector->interner);
-		*selector = (struct selector){ 0 };
-	}
+	label_selector_fini(&selector->terms, selector->interner);
+	interner_free(selector->interner);
+	*selector = (struct selector){ 0 };
 }
 
 /* A text that is read as far as `at`. */

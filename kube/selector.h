@@ -18,7 +18,7 @@ struct selector {
 	struct interner *interner; /* owned; of the terms. NULL: none */
 };
 
-void selector_fini(struct selector *selector); /* NULL, zeroed are fine */
+void selector_fini(struct selector *selector); /* zeroed is fine */
 
 /* text NULL or "": matches everything. -EINVAL: not a selector. */
 must_check int selector_parse_labels(struct selector *out, const char *text,

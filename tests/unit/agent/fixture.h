@@ -1,6 +1,7 @@
 /* A directory of synthetic kernel files for one test. */
 #pragma once
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
@@ -15,10 +16,24 @@
 struct tree {
 	char path[64];
 	int fd;
+	size_t files; /* that were open before */
 };
+
+static inline size_t open_files(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	size_t count = 0;
+
+	while (readdir(dir) != NULL) {
+		count++;
+	}
+	(void)closedir(dir);
+	return count;
+}
 
 static inline void tree_make(struct tree *tree)
 {
+	tree->files = open_files();
 	(void)snprintf(tree->path, sizeof(tree->path),
 		"/tmp/plimsoll-agent-test-XXXXXX");
 	assert_non_null(mkdtemp(tree->path));
@@ -76,8 +91,15 @@ static inline void tree_remove(const struct tree *tree, const char *name)
 		0);
 }
 
-static inline void tree_fini(const struct tree *tree)
+static inline void tree_close(const struct tree *tree)
 {
 	tree_remove(tree, "");
 	(void)close(tree->fd);
+}
+
+/* The same; checks that what was opened since tree_make() is closed. */
+static inline void tree_fini(const struct tree *tree)
+{
+	tree_close(tree);
+	assert_int_equal(open_files(), tree->files);
 }

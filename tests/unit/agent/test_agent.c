@@ -141,7 +141,7 @@ static void reports_in_order_until_it_is_stopped(void **state)
 	assert_true(aggregator.last_seq >= REPORTS_WANTED);
 	assert_int_equal(aggregator.gaps, 0);
 	assert_int_equal(aggregator.kvm, KVM_MISSING);
-	tree_fini(&tree);
+	tree_close(&tree);
 }
 
 static void fails_to_start_without_its_roots(void **state)
@@ -156,7 +156,7 @@ static void fails_to_start_without_its_roots(void **state)
 	config.proc_root = "/nonexistent";
 	assert_int_equal(agent_program.run(&config, &err), -ENOENT);
 	assert_true(err.text[0] != '\0');
-	tree_fini(&tree);
+	tree_close(&tree);
 }
 
 static void fails_to_start_without_its_certificates(void **state)
@@ -171,7 +171,7 @@ static void fails_to_start_without_its_certificates(void **state)
 	config.credentials.tls.ca = "/nonexistent";
 	assert_int_equal(agent_program.run(&config, &err), -ENOENT);
 	assert_non_null(strstr(err.text, "/nonexistent"));
-	tree_fini(&tree);
+	tree_close(&tree);
 }
 
 static int quiet(void **state)

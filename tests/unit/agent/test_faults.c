@@ -106,7 +106,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	tree_fini(&tree);
+	tree_close(&tree);
 	return 0;
 }
 

@@ -17,7 +17,9 @@ struct fixture {
 static struct {
 	bool has_guest;
 	struct kvm_guest_exit end;
-	int guest_errno; /* 0: the guest ends */
+	int version_errno, create_errno; /* 0: it succeeds */
+	int guest_errno;		 /* 0: the guest ends */
+	int version;
 } machine;
 
 int __wrap_ioctl(int fd, unsigned long request, ...);
@@ -28,9 +30,11 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 {
 	switch (request) {
 	case KVM_GET_API_VERSION:
-		return KVM_API_VERSION;
+		errno = machine.version_errno;
+		return errno == 0 ? machine.version : -1;
 	case KVM_CREATE_VM:
-		return dup(fd);
+		errno = machine.create_errno;
+		return errno == 0 ? dup(fd) : -1;
 	default:
 		return 0;
 	}
@@ -60,6 +64,7 @@ static int setup(void **state)
 	f.plan = (struct kvm_plan){ f.tree.fd, f.tree.fd, KVM_LEVEL_RUN };
 	memset(&machine, 0, sizeof(machine));
 	machine.has_guest = true;
+	machine.version = KVM_API_VERSION;
 	*state = &f;
 	return 0;
 }
@@ -129,6 +134,31 @@ static void a_guest_that_the_kernel_refuses_is_run_failed(void **state)
 	assert_int_equal(f->kvm.error_number, EINVAL);
 }
 
+static void a_machine_that_the_kernel_refuses_is_create_failed(void **state)
+{
+	struct fixture *f = *state;
+
+	machine.create_errno = ENODEV;
+	kvm_probe(&f->kvm, &f->plan);
+	assert_int_equal(f->kvm.state, KVM_CREATE_FAILED);
+	assert_int_equal(f->kvm.level, KVM_LEVEL_OPEN);
+	assert_int_equal(f->kvm.error_number, ENODEV);
+}
+
+static void another_version_is_an_api_mismatch(void **state)
+{
+	struct fixture *f = *state;
+
+	machine.version = KVM_API_VERSION + 1;
+	kvm_probe(&f->kvm, &f->plan);
+	assert_int_equal(f->kvm.state, KVM_API_MISMATCH);
+	assert_int_equal(f->kvm.level, KVM_LEVEL_OPEN);
+	machine.version_errno = ENOTTY;
+	kvm_probe(&f->kvm, &f->plan);
+	assert_int_equal(f->kvm.state, KVM_API_MISMATCH);
+	assert_int_equal(f->kvm.error_number, ENOTTY);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -139,6 +169,8 @@ int main(void)
 		TEST(a_guest_that_ends_as_it_should_is_ok),
 		TEST(the_right_exit_with_wrong_contents_is_run_failed),
 		TEST(a_guest_that_the_kernel_refuses_is_run_failed),
+		TEST(a_machine_that_the_kernel_refuses_is_create_failed),
+		TEST(another_version_is_an_api_mismatch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,7 +39,7 @@ static int teardown(void **state)
 {
 	struct fixture *f = *state;
 
-	tree_fini(&f->tree);
+	tree_close(&f->tree);
 	return 0;
 }
 

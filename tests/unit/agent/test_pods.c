@@ -318,18 +318,6 @@ static void finds_pods_of_a_new_qos_class(void **state)
 	assert_int_equal(f->report.vm_count, 2);
 }
 
-static size_t open_files(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	size_t count = 0;
-
-	while (readdir(dir) != NULL) {
-		count++;
-	}
-	(void)closedir(dir);
-	return count;
-}
-
 static void wave(struct fixture *f, int first, bool appears)
 {
 	for (int i = first; i < first + WAVE; i++) {

@@ -172,6 +172,7 @@ static void unknown_figures_sort_last_and_equals_by_name(void **state)
 
 	(void)state;
 	add(&rows, "{'metadata':{'name':'unknown'},'status':{}}");
+	add(&rows, "{'metadata':{'name':'Unknown'},'status':{}}");
 	for (int i = 0; i < 3; i++) {
 		scoped_free char *text = xasprintf(
 			"{'metadata':{'name':'%c'},'status':{'usedCores':%d,"
@@ -182,12 +183,14 @@ static void unknown_figures_sort_last_and_equals_by_name(void **state)
 	}
 	for (size_t i = 0; i < count_of(sorts); i++) {
 		load_rows_sort(&rows, SORT_NAME);
-		assert_string_equal(rows.rows[3].name, "unknown");
+		assert_string_equal(rows.rows[0].name, "Unknown");
+		assert_string_equal(rows.rows[4].name, "unknown");
 		load_rows_sort(&rows, sorts[i]);
 		assert_string_equal(rows.rows[0].name, "c");
 		assert_string_equal(rows.rows[1].name, "a");
 		assert_string_equal(rows.rows[2].name, "b");
-		assert_string_equal(rows.rows[3].name, "unknown");
+		assert_string_equal(rows.rows[3].name, "Unknown");
+		assert_string_equal(rows.rows[4].name, "unknown");
 	}
 	load_rows_fini(&rows);
 }

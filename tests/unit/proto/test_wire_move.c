@@ -258,12 +258,13 @@ static void leaves_out_a_figure_that_readers_refuse(void **state)
 
 static void refuses_impossible_moves(void **state)
 {
-	struct move_record moves[9];
+	struct move_record moves[10];
 	static const char *const sentences[] = { "id has 0 bytes",
 		"revision is 0", "vm holds a byte", "source has 0 bytes",
 		"state has the unknown value 6",
 		"reason has the unknown value 5", "ended_us is out of range",
-		"wall_us is out of range", "room_for holds a byte" };
+		"wall_us is out of range", "room_for holds a byte",
+		"ordered_us is out of range" };
 	struct move_record back;
 	struct error err;
 
@@ -280,6 +281,7 @@ static void refuses_impossible_moves(void **state)
 	moves[6].ended_us = WIRE_TIME_MAX_US + 1;
 	moves[7].wall_us = UINT64_MAX;
 	moves[8].room_for[4] = ' ';
+	moves[9].ordered_us = WIRE_TIME_MAX_US + 1;
 	for (size_t i = 0; i < count_of(moves); i++) {
 		assert_int_equal(there_and_back(&back, &moves[i], &err),
 			-EBADMSG);

@@ -25,6 +25,13 @@ static void headers_of_clients_choose_their_form(void **state)
 		{ "application/json;as=PartialObjectMetadataList;"
 		  "g=meta.k8s.io;v=v1,application/json",
 			ACCEPT_METADATA_LIST },
+		{ "application/json;as=PartialObjectMetadata;g=meta.k8s.io;"
+		  "v=v1",
+			ACCEPT_METADATA },
+		{ "application/*;as=Table;v=v1;g=meta.k8s.io", ACCEPT_TABLE },
+		{ "application/json;as=Table;v=v1;g=plimsoll.io", ACCEPT_NONE },
+		{ "application/json;as=Tables;v=v1;g=meta.k8s.io",
+			ACCEPT_NONE },
 		{ "application/json;g=apidiscovery.k8s.io;v=v2;"
 		  "as=APIGroupDiscoveryList,application/json;"
 		  "g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,"

@@ -5,6 +5,8 @@
 #include "tests/support/cm.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const uint64_t second = 1000000;
@@ -126,6 +128,36 @@ static void the_default_step_limits_the_rows(void **state)
 		assert_in_range(history_query_row_count(&q), 1,
 			HISTORY_QUERY_ROWS_DEFAULT + 1);
 	}
+}
+
+/* Rows then begin at whole minutes, hours and days. */
+static void the_default_step_divides_a_minute_an_hour_or_a_day(void **state)
+{
+	static const uint64_t wholes[] = { 60 * second, 3600 * second,
+		86400 * second };
+	uint64_t last = 0;
+	size_t count = 0;
+
+	(void)state;
+	for (uint64_t span = 60; span <= UINT64_C(1) << 30; span += span / 8) {
+		scoped_free char *from =
+			xasprintf("%" PRIu64, UINT64_C(1795226600) - span);
+		struct history_query q =
+			parse(&(struct history_query_params){ .from = from,
+				.to = "1795226600" });
+		size_t i = 0;
+
+		while (i < 2 && q.step_us > wholes[i]) {
+			i++;
+		}
+		assert_int_equal(q.step_us > wholes[2] ? q.step_us % wholes[2]
+						       : wholes[i] % q.step_us,
+			0);
+		assert_true(q.step_us >= last);
+		count += q.step_us > last;
+		last = q.step_us;
+	}
+	assert_true(count > 15);
 }
 
 static void parses_steps(void **state)
@@ -357,6 +389,8 @@ int main(void)
 		cmocka_unit_test(fills_in_defaults),
 		cmocka_unit_test(the_default_step_is_at_least_the_interval),
 		cmocka_unit_test(the_default_step_limits_the_rows),
+		cmocka_unit_test(
+			the_default_step_divides_a_minute_an_hour_or_a_day),
 		cmocka_unit_test(parses_steps),
 		cmocka_unit_test(finds_fields_with_and_without_group),
 		cmocka_unit_test(parses_the_statistic_of_a_field),

@@ -205,6 +205,7 @@ static void node_affinity_is_that_which_the_api_server_admits(void **state)
 				  "'matchExpressions':[{'key':'a','operator':"
 				  "'In','values':['a b']}]}"),
 			"" },
+		{ NODE_PREFERENCE("'weight':100,'preference':{}"), "" },
 		{ NODE_PREFERENCE("'weight':101"),
 			"affinity.nodeAffinity." PREFERRED
 			"[0].weight is not from 1 to 100" },

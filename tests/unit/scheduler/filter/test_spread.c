@@ -57,6 +57,16 @@ static const struct {
 	{ POD("p", WEB, "", SPREAD(RULE("zone", "1", ",'minDomains':2"))),
 		POD("q", WEB, "a", "") "," POD("r", WEB, "c", ""), NODES,
 		"a; b; c; d: " LABEL },
+	/* Numbers that the API server refuses count as the default. */
+	{ POD("p", WEB, "",
+		  SPREAD(RULE("zone", "0", ",'minDomains':-3") "," RULE("zone",
+			  "3e9", ",'minDomains':3e9"))),
+		POD("q", WEB, "a", "") "," POD("r", WEB, "c", ""), NODES,
+		"a; b; c; d: " LABEL },
+	{ POD("p", WEB, "",
+		  SPREAD(RULE("zone", "0", "") "," RULE("zone", "3e9", ""))),
+		POD("q", WEB, "a", ""), NODES,
+		"a: " SKEW "; b: " SKEW "; c; d: " LABEL },
 	/* Node affinity excludes zone 2, unless the policy is Ignore. */
 	{ POD("p", WEB, "",
 		  SPREAD(RULE("zone", "1",

@@ -248,6 +248,26 @@ static void forgets_a_finished_migration_after_a_minute(void **state)
 	expect_calls("");
 }
 
+static void a_finished_migration_that_is_shown_again_is_no_younger(void **state)
+{
+	struct json_value *object = given_json(
+		"{'metadata':{'name':'m','namespace':'vms','uid':'m'},"
+		"'spec':{'vmiName':'a'},'status':{'phase':'Succeeded'}}");
+	size_t at = 0;
+
+	(void)state;
+	put_vmi("a", "n1", "");
+	put_migration("m", "a", "", "", "Pending");
+	put_migration("m", "a", "", "", "Succeeded");
+	assert_int_equal(inventory_put_migration(&world.inventory, object,
+				 INVENTORY_SETTLE_US, NULL),
+		0);
+	inventory_expire(&world.inventory, 1 + INVENTORY_SETTLE_US);
+	assert_null(inventory_next_migration(&world.inventory, &at));
+	expect_calls("m pending n1->;m succeeded n1->;");
+	json_value_free(object);
+}
+
 /* A watch that begins again after etcd was restored may show it so. */
 static void keeps_a_migration_that_is_unfinished_again(void **state)
 {
@@ -445,6 +465,7 @@ int main(void)
 		CASE(follows_a_recorded_migration),
 		CASE(tells_the_reason_that_comes_after_the_phase),
 		CASE(forgets_a_finished_migration_after_a_minute),
+		CASE(a_finished_migration_that_is_shown_again_is_no_younger),
 		CASE(keeps_a_migration_that_is_unfinished_again),
 		CASE(holds_no_migration_that_was_finished_before),
 		CASE(waits_for_the_reason_of_one_that_failed_before),

@@ -71,6 +71,26 @@ static void values_that_kubevirt_refuses_leave_the_defaults(void **state)
 	}
 }
 
+/* A byte less than there is room for, and one too many. */
+static void node_selectors_have_room_for_a_kilobyte(void **state)
+{
+	enum { FRAME = sizeof("{\"a\":\"\"}") - 1 };
+
+	(void)state;
+	for (int more = 0; more < 2; more++) {
+		int len = LAUNCHER_SELECTOR_MAX - 1 - FRAME + more;
+		scoped_free char *text = xasprintf(
+			"{'developerConfiguration':{'nodeSelectors':{'a':"
+			"'%0*d'}}}",
+			len, 0);
+		struct launcher_settings settings = settings_of(text);
+
+		assert_int_equal(settings.is_selector_too_long, more);
+		assert_int_equal(strlen(settings.node_selector),
+			more ? 0 : LAUNCHER_SELECTOR_MAX - 1);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -78,6 +98,7 @@ int main(void)
 		cmocka_unit_test(reads_what_the_cr_sets),
 		cmocka_unit_test(
 			values_that_kubevirt_refuses_leave_the_defaults),
+		cmocka_unit_test(node_selectors_have_room_for_a_kilobyte),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

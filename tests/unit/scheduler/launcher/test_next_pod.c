@@ -46,7 +46,8 @@ static void read_cr(struct launcher_settings *out, const char *text)
 static void read_vmi(struct derived *d, const struct given *given)
 {
 	scoped_free char *text = xasprintf(
-		"{'metadata':{'name':'db','namespace':'vms'},'spec':{%s},"
+		"{'metadata':{'name':'db','namespace':'vms','labels':{"
+		"'app':'db'}},'spec':{%s},"
 		"'status':{%s}}",
 		given->spec, given->status == NULL ? "" : given->status);
 	struct json_value *object = given_json(text);
@@ -276,6 +277,25 @@ static void the_cr_adds_selectors_below_those_of_the_vmi(void **state)
 		"pool=b vms=yes ");
 }
 
+/* The status has the type that the VM started with. */
+static void the_machine_type_is_that_of_the_running_vm(void **state)
+{
+#define MACHINE_VMI                                                            \
+	"'domain':{'machine':{'type':'q35'},'memory':{'guest':'4Gi'}}"
+
+	(void)state;
+	expect_selector(&(const struct given){ .spec = MACHINE_VMI,
+				.pod = "'nodeSelector':{}",
+				.node = "{}" },
+		"machine-type.node.kubevirt.io/q35=true ");
+	expect_selector(
+		&(const struct given){ .spec = MACHINE_VMI,
+			.status = "'machine':{'type':'pc-q35-rhel9.4.0'}",
+			.pod = "'nodeSelector':{}",
+			.node = "{}" },
+		"machine-type.node.kubevirt.io/pc-q35-rhel9.4.0=true ");
+}
+
 static void features_of_the_vm_are_required_of_the_node(void **state)
 {
 	static const char spec[] =
@@ -337,7 +357,8 @@ static void affinity_and_the_rest_are_those_of_the_vmi_now(void **state)
 			"'tolerations':[{'key':'gpu','operator':'Exists'}],"
 			"'topologySpreadConstraints':[{'maxSkew':1,"
 			"'topologyKey':'zone','whenUnsatisfiable':"
-			"'DoNotSchedule','labelSelector':{}}],"
+			"'DoNotSchedule','labelSelector':{},"
+			"'matchLabelKeys':['app']}],"
 			"'domain':{'cpu':{'features':[{'name':'vmx',"
 			"'policy':'forbid'}]},'memory':{'guest':'4Gi'}}",
 		.pod = "'tolerations':[{'key':'a'},{'key':'b'}]",
@@ -351,6 +372,7 @@ static void affinity_and_the_rest_are_those_of_the_vmi_now(void **state)
 		interner_find(interner, "vms"));
 	assert_int_equal(pod->tolerations.count, 1);
 	assert_int_equal(pod->spread.hard_count, 1);
+	assert_int_equal(pod->spread.list[0].selector.count, 1);
 	/* No obsolete host model, no forbidden feature. */
 	assert_int_equal(pod->required.count, 1);
 	assert_int_equal(pod->required.list[0].all.count, 2);
@@ -637,6 +659,7 @@ int main(void)
 			a_start_requires_neither_model_nor_vendor_of_a_host),
 		cmocka_unit_test(the_selector_is_that_of_the_vmi_now),
 		cmocka_unit_test(the_cr_adds_selectors_below_those_of_the_vmi),
+		cmocka_unit_test(the_machine_type_is_that_of_the_running_vm),
 		cmocka_unit_test(features_of_the_vm_are_required_of_the_node),
 		cmocka_unit_test(an_emulated_architecture_needs_another_label),
 		cmocka_unit_test(
