@@ -469,6 +469,16 @@ static void a_pod_that_waits_gets_room(void **state)
 	expect(404, "no pod ns/q is known");
 }
 
+static void a_pod_that_is_placed_needs_no_room(void **state)
+{
+	(void)state;
+	put_node();
+	run_web();
+	ask(QUESTION_PLAN, "{'goal':'MakeRoom','podName':'launcher'}", 8);
+	expect(422, "the pod ns/launcher is on a already");
+	assert_false(scene.has_job);
+}
+
 static void a_bad_question_is_refused_in_words(void **state)
 {
 	(void)state;
@@ -621,6 +631,7 @@ int main(void)
 		TEST(a_profile_that_does_not_come_is_not_waited_for),
 		TEST(a_plan_is_answered_when_the_search_has_ended),
 		TEST(a_pod_that_waits_gets_room),
+		TEST(a_pod_that_is_placed_needs_no_room),
 		TEST(a_bad_question_is_refused_in_words),
 		TEST(says_why_there_is_no_plan_now),
 		TEST(a_search_is_cancelled_when_the_scheduler_stops),

@@ -428,6 +428,35 @@ static void a_manifest_counts_like_the_vm_of_its_name(void **state)
 
 /* ---- refusals ---- */
 
+static void nodes_that_are_not_feasible_come_last_by_name(void **state)
+{
+	static const char *const order[] = { "a", "b", "c", "d", "e" };
+	const struct json_value *node;
+	struct json_value *answer;
+	size_t count = 0;
+
+	(void)state;
+	put_node("e", "500m");
+	put_node("c", "500m");
+	put_node("d", "500m");
+	run_vm("web", "a", 4);
+	answer = placed("{'vmName':'web'}");
+	node = json_value_first(json_value_get(answer, "nodes"));
+	for (; node != NULL; node = json_value_next(node)) {
+		const char *name = json_value_text_at(node, "name", "");
+
+		assert_true(count < count_of(order));
+		assert_true(count < 2 ? strcmp(name, "c") < 0
+				      : strcmp(name, order[count]) == 0);
+		assert_int_equal(
+			json_value_true(json_value_get(node, "feasible")),
+			count < 2);
+		count++;
+	}
+	assert_int_equal(count, count_of(order));
+	json_value_free(answer);
+}
+
 static void says_why_there_is_no_answer(void **state)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(1 << 20);
@@ -499,6 +528,7 @@ int main(void)
 		TEST(a_pod_that_exists_is_judged_in_kube_schedulers_words),
 		TEST(a_pending_pod_is_decided_with_the_reservation_of_its_vm),
 		TEST(a_manifest_counts_like_the_vm_of_its_name),
+		TEST(nodes_that_are_not_feasible_come_last_by_name),
 		TEST(says_why_there_is_no_answer),
 		TEST(nodes_that_find_no_room_in_the_answer_are_counted),
 	};

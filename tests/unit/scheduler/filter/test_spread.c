@@ -153,10 +153,11 @@ static double term(const struct json_value *answer, size_t index)
 	return got;
 }
 
-#define SOFT(key)                                                              \
-	SPREAD("{'topologyKey':'" key                                          \
-	       "','maxSkew':1,'whenUnsatisfiable':'ScheduleAnyway',"           \
-	       "'labelSelector':{'matchLabels':{'app':'web'}}}")
+#define SOFT_RULE(key)                                                         \
+	"{'topologyKey':'" key                                                 \
+	"','maxSkew':1,'whenUnsatisfiable':'ScheduleAnyway',"                  \
+	"'labelSelector':{'matchLabels':{'app':'web'}}}"
+#define SOFT(key) SPREAD(SOFT_RULE(key))
 
 /* Points are half of kube-scheduler's, by weight 2 of 4. With 3 pods in zone 1
  * and one in zone 2 the raw scores are 3 ln 4 = 4 and ln 4 = 1; then
@@ -198,6 +199,31 @@ static void scores_like_upstream(void **state)
 	}
 }
 
+static void a_cleared_spread_has_no_constraints(void **state)
+{
+	struct interner *interner = interner_new();
+	struct pod *first = given_pod(interner,
+		POD("p", WEB, "",
+			SPREAD(RULE("zone", "1", "") "," SOFT_RULE("zone"))));
+	struct pod *second = given_pod(interner, POD("q", WEB, "", ""));
+	const struct cluster none = { 0 };
+	struct spread spread = { 0 };
+
+	(void)state;
+	spread_prepare(&spread, first, &none);
+	assert_int_equal(spread.count, 2);
+	assert_int_equal(spread.hard_count, 1);
+	assert_int_equal(spread.soft_count, 1);
+	spread_clear(&spread, second);
+	assert_ptr_equal(spread.pod, second);
+	assert_int_equal(spread.count + spread.hard_count + spread.soft_count,
+		0);
+	spread_fini(&spread);
+	pod_free(first);
+	pod_free(second);
+	interner_free(interner);
+}
+
 /* A reused decision must not use the constraints of the last pod. */
 static void resets_between_pods(void **state)
 {
@@ -227,6 +253,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(filters_like_upstream),
 		cmocka_unit_test(scores_like_upstream),
+		cmocka_unit_test(a_cleared_spread_has_no_constraints),
 		cmocka_unit_test(resets_between_pods),
 	};
 
