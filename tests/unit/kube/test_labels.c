@@ -181,6 +181,48 @@ static void rejects_invalid_labels(void **state)
 	interner_free(interner);
 }
 
+static void a_copy_is_a_set_of_its_own(void **state)
+{
+	struct interner *interner = interner_new();
+	struct labels from = labels_of(interner, "{'a':'1','b':'2','c':'3'}");
+	struct labels copy = labels_copy(&from, interner, 2);
+
+	(void)state;
+	assert_int_equal(copy.count, 3);
+	labels_fini(&from, interner);
+	labels_put(&copy, interner, "d", "4");
+	labels_put(&copy, interner, "e", "5");
+	assert_int_equal(copy.count, 5);
+	assert_true(includes(interner, &copy,
+		"{'a':'1','b':'2','c':'3','d':'4','e':'5'}"));
+	labels_fini(&copy, interner);
+	assert_int_equal(interner_find(interner, "a"), 0);
+	assert_int_equal(interner_find(interner, "3"), 0);
+	assert_int_equal(interner_find(interner, "e"), 0);
+	interner_free(interner);
+}
+
+static void no_labels_are_an_empty_set(void **state)
+{
+	struct interner *interner = interner_new();
+	struct json_value *null = given_json("null");
+	const struct json_value *const objects[] = { NULL, null };
+
+	(void)state;
+	for (size_t i = 0; i < count_of(objects); i++) {
+		struct labels labels;
+
+		memset(&labels, 0x5a, sizeof(labels));
+		assert_int_equal(
+			labels_read(&labels, interner, objects[i], NULL), 0);
+		assert_int_equal(labels.count, 0);
+		assert_int_equal(labels_get(&labels, 1), 0);
+		labels_fini(&labels, interner);
+	}
+	json_value_free(null);
+	interner_free(interner);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -190,6 +232,8 @@ int main(void)
 		cmocka_unit_test(uses_the_last_of_two_equal_keys),
 		cmocka_unit_test(a_set_without_a_key_has_all_others),
 		cmocka_unit_test(rejects_invalid_labels),
+		cmocka_unit_test(a_copy_is_a_set_of_its_own),
+		cmocka_unit_test(no_labels_are_an_empty_set),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

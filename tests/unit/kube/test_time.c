@@ -44,11 +44,39 @@ static void rejects_other_texts(void **state)
 	}
 }
 
+static void reads_seconds_of_unix_time(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t us;
+	} cases[] = {
+		{ "0", 0 },
+		{ "1795171612", UINT64_C(1795171612000000) },
+		{ "1795171612.25", UINT64_C(1795171612250000) },
+		{ "7.0000019", 7000001 },
+	};
+	static const char *const bad[] = { "", "-1", "1.", ".5", "1.5s", "1,5",
+		" 1", "99999999999999999999" };
+	uint64_t us = 7;
+
+	(void)state;
+	for (size_t i = 0; i < count_of(bad); i++) {
+		given_check(!time_parse_seconds(&us, bad[i]), bad[i]);
+		assert_true(us == 7);
+	}
+	for (size_t i = 0; i < count_of(cases); i++) {
+		given_check(time_parse_seconds(&us, cases[i].text),
+			cases[i].text);
+		assert_true(us == cases[i].us);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_rfc_3339),
 		cmocka_unit_test(rejects_other_texts),
+		cmocka_unit_test(reads_seconds_of_unix_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -141,6 +141,76 @@ static void the_help_names_the_accepted_flags_alone(void **state)
 	assert_non_null(strstr(all.data, "--limit="));
 }
 
+static void help_is_asked_for_in_each_form(void **state)
+{
+	static const char *const forms[] = { "--help", "-h", "-Ah",
+		"--help=true" };
+
+	(void)state;
+	for (size_t i = 0; i < count_of(forms); i++) {
+		const char *const arguments[] = { forms[i], NULL };
+		struct flags flags = { 0 };
+
+		assert_int_equal(flags_parse(&flags, accepted, arguments, NULL),
+			0);
+		assert_true(flags.wants_help);
+		flags_fini(&flags);
+	}
+}
+
+static void the_value_of_a_letter_may_follow_it(void **state)
+{
+	static const char *const arguments[] = { "-An", "x", "-o", "json", "a",
+		NULL };
+	struct flags flags = { 0 };
+
+	(void)state;
+	assert_int_equal(flags_parse(&flags, accepted, arguments, NULL), 0);
+	assert_string_equal(flags.namespace, "x");
+	assert_string_equal(flags.values[FLAG_OUTPUT], "json");
+	assert_int_equal(flags.name_count, 1);
+	assert_string_equal(flags.names[0], "a");
+	assert_false(flags.wants_help);
+	assert_false(flags.has_kubeconfig);
+	flags_fini(&flags);
+}
+
+static void a_namespace_is_a_name(void **state)
+{
+	static const char *const arguments[] = { "-n", "a/b", NULL };
+	struct flags flags = { 0 };
+	struct error err;
+
+	(void)state;
+	assert_int_equal(flags_parse(&flags, accepted, arguments, &err),
+		-EINVAL);
+	assert_string_equal(err.text,
+		"invalid argument \"a/b\" for \"-n, --namespace\" flag: it is "
+		"no name");
+	assert_null(flags.namespace);
+	flags_fini(&flags);
+}
+
+static void a_flag_is_completed_if_the_command_takes_it(void **state)
+{
+	scoped_buffer struct buffer some = BUFFER_MAX(65536);
+	scoped_buffer struct buffer none = BUFFER_MAX(65536);
+	scoped_buffer struct buffer all = BUFFER_MAX(65536);
+
+	(void)state;
+	flags_complete(&some, accepted, "li");
+	assert_string_equal(some.data, "--limit\n");
+	flags_complete(&none, 0, "li");
+	assert_int_equal(none.len, 0);
+	flags_complete(&none, accepted, "y");
+	assert_int_equal(none.len, 0);
+	flags_complete(&all, accepted, "");
+	assert_non_null(strstr(all.data, "--output\n"));
+	assert_non_null(strstr(all.data, "--context\n"));
+	assert_non_null(strstr(all.data, "--namespace\n"));
+	assert_null(strstr(all.data, "--yes\n"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -150,6 +220,10 @@ int main(void)
 		cmocka_unit_test(numbers_have_bounds),
 		cmocka_unit_test(finds_the_command_behind_global_flags),
 		cmocka_unit_test(a_flood_of_arguments_is_refused),
+		cmocka_unit_test(help_is_asked_for_in_each_form),
+		cmocka_unit_test(the_value_of_a_letter_may_follow_it),
+		cmocka_unit_test(a_namespace_is_a_name),
+		cmocka_unit_test(a_flag_is_completed_if_the_command_takes_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,6 +105,24 @@ static void responses_have_all_classes_from_the_start(void **state)
 	assert_string_equal(strstr(out.data, "5xx"), "5xx\"} 0\n");
 }
 
+static void only_certificates_that_are_there_expire(void **state)
+{
+	static const struct exposition_certificate some[] = { { "a", 0 },
+		{ "b", 1795171612 }, { "c", 0 }, { "d", 7 } };
+	scoped_buffer struct buffer out = BUFFER_MAX(4096);
+	scoped_buffer struct buffer none = BUFFER_MAX(4096);
+	(void)state;
+
+	exposition_certificates(&out, "x", some, 4);
+	assert_string_equal(out.data,
+		"# HELP x Unix time at which the certificate expires.\n"
+		"# TYPE x gauge\n"
+		"x{use=\"b\"} 1795171612\n"
+		"x{use=\"d\"} 7\n");
+	exposition_certificates(&none, "x", some, 1);
+	assert_int_equal(none.len, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -114,6 +132,7 @@ int main(void)
 		cmocka_unit_test(reports_cpu_and_memory_of_the_process),
 		cmocka_unit_test(counts_the_open_file_descriptors),
 		cmocka_unit_test(responses_have_all_classes_from_the_start),
+		cmocka_unit_test(only_certificates_that_are_there_expire),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

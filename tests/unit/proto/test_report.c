@@ -4,6 +4,7 @@
 #include "tests/support/cm.h"
 #include "tests/unit/proto/report_rows.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,18 +65,18 @@ static void a_copy_is_independent(void **state)
 	from.vms = xcalloc(2, sizeof(*from.vms));
 	vm_pod_init(&from.vms[0]);
 	vm_pod_init(&from.vms[1]);
-	from.vms[1].cpu_usage_us = 11;
+	from.vms[1].cgroup_inode = 11;
 	memcpy(from.vms[1].pod_uid, "uid-1", 6);
 
 	report_copy(&copy, &from);
-	from.vms[1].cpu_usage_us = 12;
+	from.vms[1].cgroup_inode = 12;
 	report_fini(&from);
 	assert_null(from.vms);
 	assert_int_equal(from.vm_count, 0);
 	assert_int_equal(copy.seq, 7);
 	assert_int_equal(copy.vm_count, 2);
 	assert_string_equal(copy.vms[1].pod_uid, "uid-1");
-	assert_int_equal(copy.vms[1].cpu_usage_us, 11);
+	assert_int_equal(copy.vms[1].cgroup_inode, 11);
 	report_fini(&copy);
 }
 
@@ -87,7 +88,7 @@ static void a_moved_report_leaves_nothing_to_release(void **state)
 	report_init(&from);
 	from.vm_count = 1;
 	from.vms = xcalloc(1, sizeof(*from.vms));
-	from.vms[0].cpu_usage_us = 11;
+	from.vms[0].cgroup_inode = 11;
 	from.own.rss_bytes = 12;
 	from.numa_hugepages_count = 2;
 	from.numa_hugepages[1] = (struct numa_hugepages){ 1, 2, 3, 4 };
@@ -98,7 +99,7 @@ static void a_moved_report_leaves_nothing_to_release(void **state)
 	assert_null(from.vms);
 	assert_int_equal(from.vm_count, 0);
 	assert_ptr_equal(to.vms, borrowed.vms);
-	assert_int_equal(to.vms[0].cpu_usage_us, 11);
+	assert_int_equal(to.vms[0].cgroup_inode, 11);
 	assert_int_equal(to.own.rss_bytes, 12);
 	assert_int_equal(to.numa_hugepages_count, 2);
 	assert_int_equal(to.numa_hugepages[1].free, 4);
@@ -134,6 +135,35 @@ static void names_values_as_the_apis_show_them(void **state)
 	assert_string_equal(cgroup_mode_name(CGROUP_V1), "v1");
 }
 
+/* Few pods and many are compared in different ways. */
+static void of_pods_with_one_uid_the_first_is_kept(void **state)
+{
+	static const size_t counts[] = { 1, 2, 64, 65, 200 };
+
+	(void)state;
+	for (size_t c = 0; c < count_of(counts); c++) {
+		size_t count = counts[c], distinct = (count + 1) / 2;
+		struct report r;
+
+		report_init(&r);
+		r.vms = xcalloc(count, sizeof(*r.vms));
+		r.vm_count = count;
+		for (size_t i = 0; i < count; i++) {
+			(void)snprintf(r.vms[i].pod_uid,
+				sizeof(r.vms[i].pod_uid), "uid-%zu", i / 2);
+			r.vms[i].cgroup_inode = i;
+		}
+		report_drop_duplicates(&r);
+		assert_int_equal(r.vm_count, distinct);
+		for (size_t i = 0; i < distinct; i++) {
+			assert_int_equal(r.vms[i].cgroup_inode, 2 * i);
+		}
+		report_drop_duplicates(&r);
+		assert_int_equal(r.vm_count, distinct);
+		report_fini(&r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -142,6 +172,7 @@ int main(void)
 		cmocka_unit_test(a_moved_report_leaves_nothing_to_release),
 		cmocka_unit_test(copies_and_releases_a_report_without_vms),
 		cmocka_unit_test(names_values_as_the_apis_show_them),
+		cmocka_unit_test(of_pods_with_one_uid_the_first_is_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
