@@ -304,6 +304,84 @@ static void stopping_ends_open_requests(void **state)
 
 #define test(name) cmocka_unit_test_setup(name, fake_setup)
 
+static void on_leaves(void *owner, bool leaves)
+{
+	int *answer = owner;
+
+	*answer = leaves;
+}
+
+/* The pod of an agent whose token was allowed, and whether it is going. */
+static void another_agent_learns_whether_the_pod_leaves(void **state)
+{
+	static const struct {
+		int status;
+		const char *body;
+		bool leaves;
+	} cases[] = {
+		{ 200, "{\"items\":[]}", true },
+		{ 200, "{\"items\":[{\"metadata\":{\"uid\":\"pu1\"}}]}",
+			false },
+		{ 200, "{\"items\":[{\"metadata\":{\"uid\":\"pu2\"}}]}", true },
+		{ 200, "{}", false },
+		{ 403, "{\"items\":[]}", false },
+		{ 0, "", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < count_of(cases); i++) {
+		struct access_review *review = new_review();
+		struct access_review_pod pod = { "?", "?" };
+		struct verdict v = { 0 };
+		int answer = -1;
+
+		access_review_start(review,
+			&(struct access_review_request){
+				.right = ACCESS_REVIEW_REPORT,
+				.token = "t",
+				.subject = "n1",
+				.pod = &pod,
+				.done = on_verdict,
+				.owner = &v });
+		fake_answer(201, FAKE_ACCOUNT(FAKE_NODE "," FAKE_POD));
+		fake_answer(201, FAKE_YES);
+		assert_verdict(&v, ACCESS_REVIEW_ALLOWED, "");
+		assert_string_equal(pod.path, "/api/v1/namespaces/ns/pods/p1");
+		assert_string_equal(pod.uid, "pu1");
+		access_review_pod_leaves(review, &pod, on_leaves, &answer);
+		fake_expect("GET",
+			"/api/v1/namespaces/ns/pods?fieldSelector="
+			"metadata.name%3Dp1",
+			"");
+		assert_int_equal(answer, -1);
+		fake_answer(cases[i].status, cases[i].body);
+		assert_int_equal(answer, cases[i].leaves);
+		end(review);
+	}
+}
+
+static void a_token_without_a_pod_has_none(void **state)
+{
+	struct access_review *review = new_review();
+	struct access_review_pod pod = { "?", "?" };
+	struct verdict v = { 0 };
+
+	(void)state;
+	access_review_start(review,
+		&(struct access_review_request){ .right = ACCESS_REVIEW_REPORT,
+			.token = "t",
+			.subject = "n1",
+			.pod = &pod,
+			.done = on_verdict,
+			.owner = &v });
+	fake_answer(201, FAKE_ACCOUNT(FAKE_NODE));
+	fake_answer(201, FAKE_YES);
+	assert_verdict(&v, ACCESS_REVIEW_ALLOWED, "");
+	assert_string_equal(pod.path, "");
+	assert_string_equal(pod.uid, "");
+	end(review);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -315,6 +393,8 @@ int main(void)
 		test(neither_allows_nor_refuses_without_an_answer),
 		test(reviews_a_named_account_without_a_token),
 		test(stopping_ends_open_requests),
+		test(another_agent_learns_whether_the_pod_leaves),
+		test(a_token_without_a_pod_has_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -225,6 +225,14 @@ static void refuses_a_manifest_that_says_too_little(void **state)
 		"{'spec':{'domain':{'memory':{'guest':'99999Ti'}}}}",
 		"domain/memory/guest is not 1 byte to 16384 GiB");
 	expect_refused(LAUNCHER_SPEC_VMI,
+		"{'spec':{'domain':{'memory':{'guest':'1Gi',"
+		"'reservedOverhead':{'addedOverhead':'-1'}}}}}",
+		"addedOverhead is no amount of memory");
+	expect_refused(LAUNCHER_SPEC_VMI,
+		"{'spec':{'domain':{'memory':{'guest':'1Gi',"
+		"'reservedOverhead':{'addedOverhead':'17Ti'}}}}}",
+		"addedOverhead is no amount of memory");
+	expect_refused(LAUNCHER_SPEC_VMI,
 		"{'spec':{'domain':{'memory':{'guest':'1Gi'},'cpu':{'cores':64,"
 		"'sockets':64}}}}",
 		"the VM has more than 512 vCPUs");
@@ -256,6 +264,130 @@ static int teardown(void **state)
 	return 0;
 }
 
+/* The pod of a VMI with 4 GiB and these members of its spec and its domain. */
+static struct pod *derive_vmi(const char *spec, const char *domain)
+{
+	scoped_free char *text = xasprintf(
+		"{'kind':'VirtualMachineInstance','metadata':{'name':'v'},"
+		"'spec':{%s'domain':{'memory':{'guest':'4Gi'%s}}}",
+		spec, domain);
+	struct json_value *object = given_json(text);
+	struct pod *pod = derive(LAUNCHER_SPEC_VMI, object, "shop");
+
+	json_value_free(object);
+	return pod;
+}
+
+/* The amounts of pkg/hypervisor/kvm/hypervisorbackend.go of KubeVirt 1.9. */
+static void what_a_vm_has_beside_its_guest_needs_memory(void **state)
+{
+	static const struct {
+		const char *spec, *domain;
+		int64_t mib;
+	} cases[] = {
+		{ "'livenessProbe':{'exec':{}},", "}", 110 },
+		{ "'livenessProbe':{'exec':{}},'readinessProbe':{'exec':{}},",
+			"}", 120 },
+		{ "'readinessProbe':{'httpGet':{}},", "}", 0 },
+		{ "", "},'devices':{'tpm':{}}", 53 },
+		{ "", "},'devices':{'tpm':{'enabled':null}}", 53 },
+		{ "", "},'devices':{'tpm':{'enabled':true}}", 53 },
+		{ "", "},'devices':{'tpm':{'enabled':false}}", 0 },
+		{ "", "},'launchSecurity':{'sev':{}}", 256 },
+		{ "", "},'launchSecurity':{'snp':{}}", 256 },
+		{ "", "},'launchSecurity':{'tdx':{}}", 0 },
+		{ "", "},'devices':{'hostDevices':[{'deviceName':'x'}]}",
+			1024 },
+		{ "'volumes':[{'name':'d','downwardMetrics':{}}],", "}", 1 },
+		{ "'volumes':[{'name':'d','emptyDisk':{}}],", "}", 0 },
+		{ "", ",'reservedOverhead':{'addedOverhead':'7Mi'}}", 7 },
+	};
+	struct pod *plain = derive_vmi("", "}");
+
+	(void)state;
+	for (size_t i = 0; i < count_of(cases); i++) {
+		struct pod *pod = derive_vmi(cases[i].spec, cases[i].domain);
+
+		assert_int_equal(pod->requests.memory_bytes -
+				plain->requests.memory_bytes,
+			cases[i].mib << 20);
+		pod_free(pod);
+	}
+	pod_free(plain);
+}
+
+static int64_t scalar_of(const struct pod *pod, const char *name)
+{
+	uint32_t id = interner_find(interner, name);
+
+	for (size_t i = 0; i < pod->requests.scalar_count; i++) {
+		if (pod->requests.scalars[i].resource == id) {
+			return pod->requests.scalars[i].value;
+		}
+	}
+	return 0;
+}
+
+static void encrypted_vms_need_nodes_and_devices_that_encrypt(void **state)
+{
+	static const struct {
+		const char *domain, *labels, *device;
+		size_t label_count;
+	} cases[] = {
+		{ "'launchSecurity':{'sev':{}}", "{'kubevirt.io/sev':'true'}",
+			"devices.kubevirt.io/sev", 1 },
+		{ "'launchSecurity':{'sev':{'policy':{'encryptedState':true}}}",
+			"{'kubevirt.io/sev':'true',"
+			"'kubevirt.io/sev-es':'true'}",
+			"devices.kubevirt.io/sev", 2 },
+		{ "'launchSecurity':{'snp':{}}",
+			"{'kubevirt.io/sev':'true',"
+			"'kubevirt.io/sev-snp':'true'}",
+			"devices.kubevirt.io/sev", 2 },
+		{ "'launchSecurity':{'tdx':{}}", "{'kubevirt.io/tdx':'true'}",
+			"devices.kubevirt.io/tdx", 1 },
+		{ "'devices':{'autoattachVSOCK':true}", "{}",
+			"devices.kubevirt.io/vhost-vsock", 0 },
+	};
+	struct pod *plain = derive_vmi("", "}");
+
+	(void)state;
+	for (size_t i = 0; i < count_of(cases); i++) {
+		scoped_free char *domain = xasprintf("},%s", cases[i].domain);
+		struct pod *pod = derive_vmi("", domain);
+		struct json_value *object = given_json(cases[i].labels);
+		struct labels wanted;
+
+		assert_int_equal(labels_read(&wanted, interner, object, NULL),
+			0);
+		assert_true(labels_include(&pod->node_selector, &wanted));
+		assert_int_equal(pod->node_selector.count,
+			plain->node_selector.count + cases[i].label_count);
+		assert_int_equal(scalar_of(pod, cases[i].device), 1);
+		assert_int_equal(pod->requests.scalar_count,
+			plain->requests.scalar_count + 1);
+		labels_fini(&wanted, interner);
+		json_value_free(object);
+		pod_free(pod);
+	}
+	pod_free(plain);
+}
+
+static void devices_of_one_resource_are_counted(void **state)
+{
+	struct pod *pod = derive_vmi("",
+		"},'devices':{'gpus':[{'deviceName':'x.io/"
+		"a'},{'deviceName':'x.io/b'},"
+		"{'name':'c'},{'deviceName':'x.io/a'}],"
+		"'hostDevices':[{'deviceName':'x.io/b'},{'deviceName':'x.io/"
+		"a'}]}");
+
+	(void)state;
+	assert_int_equal(scalar_of(pod, "x.io/a"), 3);
+	assert_int_equal(scalar_of(pod, "x.io/b"), 2);
+	pod_free(pod);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -263,6 +395,10 @@ int main(void)
 		cmocka_unit_test(a_pod_is_taken_as_it_is),
 		cmocka_unit_test(what_the_manifest_lacks_is_said),
 		cmocka_unit_test(refuses_a_manifest_that_says_too_little),
+		cmocka_unit_test(what_a_vm_has_beside_its_guest_needs_memory),
+		cmocka_unit_test(
+			encrypted_vms_need_nodes_and_devices_that_encrypt),
+		cmocka_unit_test(devices_of_one_resource_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
