@@ -45,9 +45,6 @@ void interner_free(struct interner *interner)
 	if (interner == NULL) {
 		return;
 	}
-	for (size_t i = 0; i < interner->count; i++) {
-		free(interner->list[i]);
-	}
 	free(interner->list);
 	free(interner->free_ids);
 	map_fini(&interner->by_text);

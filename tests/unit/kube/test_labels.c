@@ -38,19 +38,30 @@ static bool includes(struct interner *interner, const struct labels *labels,
 	return answer;
 }
 
-/* Interns other strings before k0, k1 ...: ids at unequal distances collide in
- * a slot. */
-static void hold_names(struct interner *interner, int count)
+static void hold(struct interner *interner, const char *name)
+{
+	(void)interner_hold(interner, name);
+}
+
+static void drop(struct interner *interner, const char *name)
+{
+	interner_drop(interner, interner_find(interner, name));
+}
+
+/* Other strings are interned before k0, k1 ...: ids at unequal distances
+ * collide in a slot. */
+static void visit_names(struct interner *interner, int count,
+	void (*visit)(struct interner *interner, const char *name))
 {
 	char name[32];
 
 	for (int i = 0; i < count * 11; i++) {
 		if (i % 11 == 10) {
 			(void)snprintf(name, sizeof(name), "k%d", i / 11);
-			(void)interner_hold(interner, name);
+			visit(interner, name);
 		} else if (i % 11 < i / 11 * (i / 11) % 11) {
 			(void)snprintf(name, sizeof(name), "other%d", i);
-			(void)interner_hold(interner, name);
+			visit(interner, name);
 		}
 	}
 }
@@ -73,7 +84,7 @@ static void check_labels(int count)
 	struct interner *interner = interner_new();
 	struct labels labels;
 
-	hold_names(interner, count);
+	visit_names(interner, count, hold);
 	labels = make_labels(interner, count);
 	assert_int_equal(labels.count, count);
 	for (int i = 0; i < 2 * count + 9; i++) {
@@ -87,6 +98,7 @@ static void check_labels(int count)
 		assert_string_equal(text_of(&labels, interner, key), value);
 	}
 	labels_fini(&labels, interner);
+	visit_names(interner, count, drop);
 	interner_free(interner);
 }
 
@@ -129,6 +141,8 @@ static void uses_the_last_of_two_equal_keys(void **state)
 	/* At most two strings were held at once, and none is held now. */
 	assert_true(interner_hold(interner, "new") <= 2);
 	assert_true(interner_hold(interner, "newer") <= 2);
+	drop(interner, "new");
+	drop(interner, "newer");
 	interner_free(interner);
 }
 

@@ -29,6 +29,7 @@ static bool matches(const char *list_json, bool is_preferred, int64_t *weight)
 	*weight = node_selector_weight(&terms, &node);
 	node_selector_fini(&terms, interner);
 	labels_fini(&labels, interner);
+	interner_drop(interner, node.name);
 	json_value_free(list);
 	json_value_free(labels_value);
 	interner_free(interner);
