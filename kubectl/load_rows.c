@@ -105,7 +105,6 @@ static void read_vm(struct load_row *row, const struct json_value *object)
 	row->io_pressure = field_number(object, "status/ioPressure");
 	row->heat = row->used_cores;
 	row->cores = row->memory_share = row->vms = NAN;
-	row->kvm = xstrdup("");
 	row->hottest = xstrdup(hottest_of_vm(row));
 }
 

@@ -381,7 +381,7 @@ static void write_vms(struct json *j, const struct export *export)
 		mark_presence(value);
 		find_lifetimes(&lifetimes, value, export->span.steps);
 	}
-	if (lifetimes.count > 0) {
+	if (lifetimes.count > 1) {
 		qsort(lifetimes.list, lifetimes.count, sizeof(*lifetimes.list),
 			compare_lifetimes);
 	}

@@ -432,8 +432,24 @@ static void resets_the_refusal_count_after_an_accepted_batch(void **state)
 		assert_true(next(f));
 		assert_int_equal(reply_ack(f, (struct ack){ .stored = true }),
 			DELIVERY_STORED);
+		assert_false(next(f));
 	}
 	assert_int_equal(ring_dropped(f->ring), 0);
+}
+
+static void a_batch_that_was_received_in_the_end_is_not_sent_at_once(
+	void **state)
+{
+	struct fixture *f = *state;
+
+	welcome(f);
+	add_report(f);
+	assert_true(next(f));
+	assert_int_equal(reply_refusal(f), DELIVERY_REFUSED);
+	f->now_us += DELIVERY_BATCH_REFUSED_US;
+	assert_true(next(f));
+	assert_int_equal(reply_ack(f, (struct ack){ 0 }), DELIVERY_RECEIVED);
+	assert_false(next(f));
 }
 
 /* A spool with reports of an earlier run of another boot. */
@@ -667,6 +683,7 @@ int main(void)
 		TEST(drops_a_report_that_is_refused_three_times),
 		TEST(one_bad_report_costs_no_other_report),
 		TEST(resets_the_refusal_count_after_an_accepted_batch),
+		TEST(a_batch_that_was_received_in_the_end_is_not_sent_at_once),
 		TEST(sends_reports_of_an_earlier_boot_with_their_run_and_age),
 		TEST(the_spool_has_its_turn_after_a_report_was_dropped),
 		TEST(waits_after_a_refused_hello),

@@ -144,6 +144,9 @@ static void a_file_without_a_header_is_no_segment(void **state)
 	assert_int_equal(spool_dir_delete(&dir, name, NULL), 0);
 	assert_int_equal(spool_dir_identify(&dir, name, run_id, &bytes, NULL),
 		-EBADMSG);
+	tree_dir(&tree, name);
+	assert_int_equal(spool_dir_identify(&dir, name, run_id, &bytes, NULL),
+		-EBADMSG);
 }
 
 #define test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

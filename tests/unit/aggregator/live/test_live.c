@@ -587,6 +587,21 @@ static void a_removed_node_is_a_change(void **state)
 	assert_true(isnan(cores_at(live, 1002)));
 }
 
+static void a_node_keeps_the_time_at_which_its_certificate_expires(void **state)
+{
+	(void)state;
+	live_set_certificate_expiry(*state, "n1", 7);
+	assert_null(live_find(*state, "n1"));
+	add(*state, run_a, steady_report(1, 100, 1.5), 1000);
+	assert_int_equal(
+		live_node_certificate_expiry_s(live_find(*state, "n1")), 0);
+	live_set_certificate_expiry(*state, "n1", 1795171612);
+	add(*state, run_a, steady_report(2, 102, 1.5), 1002);
+	assert_int_equal(
+		live_node_certificate_expiry_s(live_find(*state, "n1")),
+		1795171612);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -645,6 +660,9 @@ int main(void)
 			setup, teardown),
 		cmocka_unit_test_setup_teardown(drops_lost_nodes_only, setup,
 			teardown),
+		cmocka_unit_test_setup_teardown(
+			a_node_keeps_the_time_at_which_its_certificate_expires,
+			setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,8 +7,10 @@
 	"'nodes':[" VERDICTS_NODE("a", "'h':'a','z':'1'") "," VERDICTS_NODE(   \
 		"b", "'h':'b','z':'2'") "]"
 /* Nominated for node a. */
-#define NOMINEE(priority, spec)                                                \
-	"{'metadata':{'name':'q','namespace':'x','uid':'q','labels':{"         \
+#define NOMINEE(priority, spec) NOMINEE_NAMED("q", priority, spec)
+#define NOMINEE_NAMED(name, priority, spec)                                    \
+	"{'metadata':{'name':'" name "','namespace':'x','uid':'" name          \
+	"','labels':{"                                                         \
 	"'app':'q'}},'spec':{'priority':" priority "," spec                    \
 	"},'status':{'nominatedNodeName':'a'}}"
 #define POD(spec)                                                              \
@@ -42,6 +44,12 @@ static const struct {
 	{ POD(CPU("9")), NOMINEE("5", CPU("8")), "a: Insufficient cpu; b" },
 	{ POD(CPU("9")), NOMINEE("4", CPU("8")), "a; b" },
 	{ POD(CPU("8")), NOMINEE("9", CPU("8")), "a; b" },
+	{ POD(CPU("9")),
+		NOMINEE("4", CPU("8")) "," NOMINEE_NAMED("r", "5", CPU("8")),
+		"a: Insufficient cpu; b" },
+	{ POD(CPU("9")),
+		NOMINEE("5", CPU("4")) "," NOMINEE_NAMED("r", "5", CPU("4")),
+		"a: Insufficient cpu; b" },
 	{ POD(APART("q")), NOMINEE("5", CPU("1")),
 		"a: node(s) didn't match pod anti-affinity rules; b" },
 	/* It may never run, so no pod can depend on it. */

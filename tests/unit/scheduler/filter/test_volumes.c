@@ -110,7 +110,8 @@ static const struct {
 	{ "{'name':'v','ephemeral':{}}", "",
 		"{'kind':'PersistentVolumeClaim','metadata':{'namespace':'x',"
 		"'name':'p-v','annotations':{" BOUND "},'ownerReferences':[{"
-		"'controller':true,'uid':'p'}]},'spec':{" TO("v") "}}",
+		"'uid':'other'},{'controller':true,'uid':'p'}]},'spec':{" TO(
+			"v") "}}",
 		EACH("node(s) unavailable due to one or more pvc(s) bound to "
 		     "non-existent pv(s)") },
 	/* Bound volumes. */
