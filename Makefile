@@ -249,6 +249,7 @@ WRAP_test_spool_faults = mkdir open openat flock fdopendir readdir fstatat \
 	pread write ftruncate unlinkat close crc_add
 WRAP_test_schedule = $(FAKE_TIMERS) aggregators_open
 WRAP_test_backup_mark = rename pwrite fsync
+WRAP_test_binder = $(FAKE_TIMERS)
 WRAP_test_binding_cycle = $(FAKE_TIMERS)
 WRAP_test_api_version = $(FAKE_TIMERS)
 WRAP_test_informers = $(FAKE_TIMERS)

@@ -191,7 +191,7 @@ static void a_failure_has_a_code_by_kubectls_words(void **state)
 	}
 }
 
-/* Of other failures the same order may succeed later. */
+/* The same order may succeed later after another failure. */
 static void a_refusal_is_a_word_of_the_api_server(void **state)
 {
 	static const struct {
