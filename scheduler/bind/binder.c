@@ -73,7 +73,6 @@ static void finish(struct binding *binding, enum bind_outcome outcome,
 		.error = error,
 	};
 
-	binding->request = NULL;
 	binder->done(binder->owner, &result);
 	binding_free(binding);
 }
