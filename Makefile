@@ -316,6 +316,7 @@ WRAP_test_migrate_command = $(WRAP_fake_kubectl) terminal_print \
 	terminal_note migrations_run
 WRAP_test_evacuation = $(WRAP_fake_kubectl) migrations_run
 WRAP_test_node_vmis = $(WRAP_fake_kubectl)
+WRAP_test_placement = $(WRAP_fake_kubectl)
 WRAP_test_plan_view = $(WRAP_fake_kubectl)
 WRAP_test_call = $(WRAP_live_blocks) uv_timer_start uv_loop_close terminal_lines_to_error
 # $(call test_rule,PROGRAM,OBJECTS,FUNCTIONS): the objects stand in for these

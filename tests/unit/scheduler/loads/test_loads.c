@@ -128,9 +128,12 @@ static void open_loads(struct fixture *f)
 static void without_a_token_it_sends_no_hello(void **state)
 {
 	struct fixture *f = *state;
+	size_t total = 0;
 
 	open_loads(f);
 	run_until(&f->aggregator.loop, &f->done);
+	assert_int_equal(loads_connected(f->loads, &total), 1);
+	assert_int_equal(total, 1);
 	assert_int_equal(f->hellos, 0);
 	assert_int_equal(f->nodes, 1);
 	assert_true(loads_complete(f->loads));
