@@ -137,8 +137,8 @@ static void a_lease_that_ended_is_acquired_anew(void **state)
 	write_at(START, "7");
 	body_says(START + 10 * SECOND, "spec/acquireTime",
 		"2026-01-01T00:00:00.000000Z");
-	assert_true(body_number(START + 10 * SECOND, "spec/leaseTransitions") ==
-		3);
+	assert_true(
+		body_number(START + 10 * SECOND, "spec/leaseTransitions") == 3);
 }
 
 static void respects_another_holder_that_renews(void **state)

@@ -218,8 +218,8 @@ static void a_refusal_is_a_word_of_the_api_server(void **state)
 		struct json_value *out = NULL;
 
 		given(calls);
-		assert_true(api_client_get(&out, &plugin.client, NODES, NULL) <
-			0);
+		assert_true(
+			api_client_get(&out, &plugin.client, NODES, NULL) < 0);
 		assert_int_equal(api_client_is_refused(&plugin.client),
 			cases[i].is_refused);
 	}

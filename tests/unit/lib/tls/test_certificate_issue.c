@@ -108,18 +108,26 @@ static void an_authority_without_an_id_of_its_key_signs(void **state)
 	static const unsigned char oid[] = "\x06\x03\x55\x1d\x23";
 	static char cert[] =
 		"-----BEGIN CERTIFICATE-----\n"
-		"MIIBMTCB16ADAgECAhRebyq/Kuv9itP/JEgmTHjhxhKH3TAKBggqhkjOPQQDAjAN\n"
-		"MQswCQYDVQQDDAJjYTAgFw0yNjExMjgyMzQ3MTZaGA8yMTI2MTEwNDIzNDcxNlow\n"
-		"DTELMAkGA1UEAwwCY2EwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAATnHH+zCWfL\n"
-		"2sssh5yo6duGbVrUHr79qSQoQy/egfgLnAviY/IfwiOef6/WMnLqEB5a15+Tvay8\n"
-		"p4s3HhWJ6WCNoxMwETAPBgNVHRMBAf8EBTADAQH/MAoGCCqGSM49BAMCA0kAMEYC\n"
-		"IQCLshiD6b93xz9xlv8BsC9g3zlIbl0BavEk6jErigpa0AIhAL/Fn9rV1Jd4bnnj\n"
+		"MIIBMTCB16ADAgECAhRebyq/Kuv9itP/"
+		"JEgmTHjhxhKH3TAKBggqhkjOPQQDAjAN\n"
+		"MQswCQYDVQQDDAJjYTAgFw0yNjExMjgyMzQ3MTZaGA8yMTI2MTEwNDIzNDcxNl"
+		"ow\n"
+		"DTELMAkGA1UEAwwCY2EwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAATnHH+"
+		"zCWfL\n"
+		"2sssh5yo6duGbVrUHr79qSQoQy/egfgLnAviY/IfwiOef6/"
+		"WMnLqEB5a15+Tvay8\n"
+		"p4s3HhWJ6WCNoxMwETAPBgNVHRMBAf8EBTADAQH/"
+		"MAoGCCqGSM49BAMCA0kAMEYC\n"
+		"IQCLshiD6b93xz9xlv8BsC9g3zlIbl0BavEk6jErigpa0AIhAL/"
+		"Fn9rV1Jd4bnnj\n"
 		"ND2sLduizSzea3pqh+b9gViob7gu\n"
 		"-----END CERTIFICATE-----\n";
 	static char key[] =
 		"-----BEGIN EC PRIVATE KEY-----\n"
-		"MHcCAQEEIP6rd40pRys/CeqyCx+rA0hTZRj/pNRK52CGgGZ0blX6oAoGCCqGSM49\n"
-		"AwEHoUQDQgAE5xx/swlny9rLLIecqOnbhm1a1B6+/akkKEMv3oH4C5wL4mPyH8Ij\n"
+		"MHcCAQEEIP6rd40pRys/CeqyCx+rA0hTZRj/"
+		"pNRK52CGgGZ0blX6oAoGCCqGSM49\n"
+		"AwEHoUQDQgAE5xx/swlny9rLLIecqOnbhm1a1B6+/"
+		"akkKEMv3oH4C5wL4mPyH8Ij\n"
 		"nn+v1jJy6hAeWtefk72svKeLNx4VielgjQ==\n"
 		"-----END EC PRIVATE KEY-----\n";
 	const struct tls_material ca = { .cert = cert, .key = key };
