@@ -148,6 +148,43 @@ static void a_hung_probe_counts_as_failed_until_it_returns(void **state)
 	assert_int_equal(f->last.error_number, 0);
 }
 
+static void end_wait(void *owner)
+{
+	bool *is_over = owner;
+
+	*is_over = true;
+}
+
+/* A timer that is due later fires later. */
+static void a_probe_that_has_returned_does_not_fail_later(void **state)
+{
+	struct fixture *f = *state;
+	struct timer *later;
+	bool is_over = false;
+	int count;
+
+	f->prober = kvm_prober_new(&f->loop,
+		&(const struct kvm_prober_options){
+			.body = no_permission,
+			.plan = { -1, -1, KVM_LEVEL_RUN },
+			.every_ms = patience_ms,
+			.cpu_ms = 1,
+			.wall_ms = 1,
+			.probed = on_probed,
+			.owner = f,
+		});
+	do {
+		f->got = false;
+		run_until(&f->loop, &f->got);
+	} while (f->last.error_number != EPERM);
+	count = f->count;
+	later = timer_new(&f->loop, end_wait, &is_over);
+	timer_start(later, 2, 0);
+	run_until(&f->loop, &is_over);
+	timer_close(later);
+	assert_int_equal(f->count, count);
+}
+
 /* The thread waits and uses no CPU, as on a starved node. */
 static void a_probe_that_gets_no_cpu_has_not_failed(void **state)
 {
@@ -237,6 +274,7 @@ int main(void)
 		TEST(probes_periodically),
 		TEST(a_probe_without_a_thread_has_not_failed),
 		TEST(a_hung_probe_counts_as_failed_until_it_returns),
+		TEST(a_probe_that_has_returned_does_not_fail_later),
 		TEST(a_probe_that_gets_no_cpu_has_not_failed),
 		TEST(a_guest_that_never_stops_has_failed),
 		TEST(closes_without_waiting_for_a_hung_probe),

@@ -80,7 +80,7 @@ static void any_number_of_pairs_is_counted_and_visited(void **state)
 	assert_null(topology_counts_next(&counts, &at));
 	fill(&counts, 0);
 	assert_filled(&counts, 0);
-	assert_true(counts.capacity < 3 * MANY);
+	assert_true(counts.capacity < (size_t)3 * MANY);
 	topology_counts_fini(&counts);
 }
 
