@@ -224,11 +224,11 @@ static void a_preview_shows_both_ends_and_changes_nothing(void **state)
 	assert_int_equal(migrate(&err), 0);
 	assert_shown(
 		"x can move from n1 to n2.\n"
-		"NODE   CPU(now)   CPU(then)   MEMORY(now)   "
+		"NODE   CPU(5m)   CPU(then)   MEMORY(now)   "
 		"MEMORY(then)   AGE\n"
-		"n1     75%        50%         75%           "
+		"n1     75%       50%         75%           "
 		"35%            3s\n"
-		"n2     12%        38%         10%           "
+		"n2     12%       38%         10%           "
 		"50%            3s\n"
 		"\n");
 	assert_said("Nothing was changed. --yes moves 1 VM.\n");
@@ -252,11 +252,11 @@ static void figures_that_the_user_may_not_see_are_unknown(void **state)
 	assert_complaint("");
 	assert_shown(
 		"x can move from n1 to n2.\n"
-		"NODE   CPU(now)   CPU(then)   MEMORY(now)   "
+		"NODE   CPU(5m)   CPU(then)   MEMORY(now)   "
 		"MEMORY(then)   AGE\n"
-		"n1     -          -           -             "
+		"n1     -         -           -             "
 		"-              <unknown>\n"
-		"n2     50%        -           50%           "
+		"n2     50%       -           50%           "
 		"-              3s\n"
 		"\n");
 	assert_said("Nothing was changed. --yes moves 1 VM.\n");
@@ -380,9 +380,9 @@ static void without_a_target_the_plan_is_shown(void **state)
 		"NAMESPACE   VM   NODE   REASON\n"
 		"-           y    -      a disk\n"
 		"\nWhat the nodes would look like:\n"
-		"NODE   CPU(now)   CPU(then)   MEMORY(now)   "
+		"NODE   CPU(expected)   CPU(then)   MEMORY(now)   "
 		"MEMORY(then)\n"
-		"n3     50%        100%        -             -\n"
+		"n3     50%             100%        -             -\n"
 		"\n");
 	assert_said("Nothing was changed. --yes moves 1 VM.\n");
 }
