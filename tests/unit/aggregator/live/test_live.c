@@ -602,67 +602,35 @@ static void a_node_keeps_the_time_at_which_its_certificate_expires(void **state)
 		1795171612);
 }
 
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(drops_duplicate_pods, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			merges_stored_history_under_newer_samples, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			does_not_merge_history_of_another_boot, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			minutes_count_for_the_percentile_of_a_day, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			has_rates_from_the_second_sample_on, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			a_replay_neither_replaces_nor_refreshes_a_node, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			a_replay_of_an_earlier_boot_does_not_replace_a_node,
-			setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			a_backlog_fills_the_windows_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			a_gap_stays_until_the_backlog_fills_it, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(ignores_wall_clocks, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			a_restarted_agent_continues_rates_and_windows, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			a_second_agents_report_right_after_the_first_has_no_rates,
-			setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			a_clock_that_ran_ahead_ends_with_its_process, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(a_reboot_clears_the_windows,
-			setup, teardown),
-		cmocka_unit_test_setup_teardown(a_counter_reset_is_a_gap, setup,
-			teardown),
+		TEST(drops_duplicate_pods),
+		TEST(merges_stored_history_under_newer_samples),
+		TEST(does_not_merge_history_of_another_boot),
+		TEST(minutes_count_for_the_percentile_of_a_day),
+		TEST(has_rates_from_the_second_sample_on),
+		TEST(a_replay_neither_replaces_nor_refreshes_a_node),
+		TEST(a_replay_of_an_earlier_boot_does_not_replace_a_node),
+		TEST(a_backlog_fills_the_windows_once),
+		TEST(a_gap_stays_until_the_backlog_fills_it),
+		TEST(ignores_wall_clocks),
+		TEST(a_restarted_agent_continues_rates_and_windows),
+		TEST(a_second_agents_report_right_after_the_first_has_no_rates),
+		TEST(a_clock_that_ran_ahead_ends_with_its_process),
+		TEST(a_reboot_clears_the_windows),
+		TEST(a_counter_reset_is_a_gap),
 		cmocka_unit_test(names_a_pod_on_its_own_node_only),
-		cmocka_unit_test_setup_teardown(
-			follows_pods_and_drops_those_that_end, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			keeps_figures_that_only_every_fifth_report_has, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			accepts_a_report_with_a_duplicate_pod, setup, teardown),
-		cmocka_unit_test_setup_teardown(steps_through_nodes_by_revision,
-			setup, teardown),
-		cmocka_unit_test_setup_teardown(a_removed_node_is_a_change,
-			setup, teardown),
-		cmocka_unit_test_setup_teardown(invented_names_keep_no_node_out,
-			setup, teardown),
-		cmocka_unit_test_setup_teardown(drops_lost_nodes_only, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			a_node_keeps_the_time_at_which_its_certificate_expires,
-			setup, teardown),
+		TEST(follows_pods_and_drops_those_that_end),
+		TEST(keeps_figures_that_only_every_fifth_report_has),
+		TEST(accepts_a_report_with_a_duplicate_pod),
+		TEST(steps_through_nodes_by_revision),
+		TEST(a_removed_node_is_a_change),
+		TEST(invented_names_keep_no_node_out),
+		TEST(drops_lost_nodes_only),
+		TEST(a_node_keeps_the_time_at_which_its_certificate_expires),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
