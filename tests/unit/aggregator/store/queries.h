@@ -33,6 +33,7 @@ struct rows {
 	uint8_t run_id[REPORT_RUN_ID_BYTES];
 	bool is_done;
 	int code;
+	char text[64]; /* why there are none */
 };
 
 static inline bool on_row(void *owner, const struct store_row *row)
@@ -56,6 +57,8 @@ static inline void on_done(void *owner, const struct error *err)
 
 	rows->is_done = true;
 	rows->code = err == NULL ? rows->code : err->code;
+	(void)snprintf(rows->text, sizeof(rows->text), "%.63s",
+		err == NULL ? "" : err->text);
 }
 
 static inline struct rows query_up_to(struct scratch *s, uint64_t from_ms,

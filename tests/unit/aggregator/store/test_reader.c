@@ -100,6 +100,19 @@ static void finds_a_vm_by_its_name(void **state)
 	assert_int_equal(store_query(s->store, &read, NULL), 0);
 	run_until(&s->loop, &rows.is_done);
 	assert_int_equal(rows.code, -ENOENT);
+	assert_string_equal(rows.text, "the store has no data of the VM");
+
+	read = (struct store_read){ .node = "n2",
+		.parts = SCHEMA_ALL,
+		.to_ms = UINT64_MAX,
+		.row = on_pod,
+		.done = on_done,
+		.owner = &rows };
+	rows = (struct rows){ 0 };
+	assert_int_equal(store_query(s->store, &read, NULL), 0);
+	run_until(&s->loop, &rows.is_done);
+	assert_int_equal(rows.code, -ENOENT);
+	assert_string_equal(rows.text, "the store has no data of the node");
 }
 
 /* A VM's reports by node. */
