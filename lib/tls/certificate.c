@@ -121,33 +121,54 @@ static int read_chain(mbedtls_x509_crt *out, const char *pem, struct error *err)
 	return 0;
 }
 
-int certificate_expiry(int64_t *expiry_s, const char *pem, struct error *err)
+static int read_ends(int64_t *first_s, int64_t *last_s, const char *pem,
+	struct error *err)
 {
 	scoped_chain mbedtls_x509_crt chain;
-	int64_t first_s = INT64_MAX;
 	int r = read_chain(&chain, pem, err);
 
 	if (r < 0) {
 		return r;
 	}
-	for (const mbedtls_x509_crt *c = &chain; c != NULL; c = c->next) {
+	*first_s = *last_s = certificate_seconds_of(&chain.valid_to);
+	for (const mbedtls_x509_crt *c = chain.next; c != NULL; c = c->next) {
 		int64_t end_s = certificate_seconds_of(&c->valid_to);
 
-		first_s = end_s < first_s ? end_s : first_s;
+		*first_s = end_s < *first_s ? end_s : *first_s;
+		*last_s = end_s > *last_s ? end_s : *last_s;
 	}
-	*expiry_s = first_s;
 	return 0;
+}
+
+int certificate_expiry(int64_t *expiry_s, const char *pem, struct error *err)
+{
+	int64_t last_s;
+
+	return read_ends(expiry_s, &last_s, pem, err);
+}
+
+int certificate_last_expiry(int64_t *expiry_s, const char *pem,
+	struct error *err)
+{
+	int64_t first_s;
+
+	return read_ends(&first_s, expiry_s, pem, err);
+}
+
+char *certificate_first(const char *pem)
+{
+	static const char mark[] = "-----END CERTIFICATE-----";
+	const char *end = strstr(pem, mark);
+
+	return end == NULL ? xstrdup(pem)
+			   : xasprintf("%.*s\n",
+				     (int)(end - pem + (int)strlen(mark)), pem);
 }
 
 int certificate_expiry_of_first(int64_t *expiry_s, const char *pem,
 	struct error *err)
 {
-	static const char mark[] = "-----END CERTIFICATE-----";
-	const char *end = strstr(pem, mark);
-	scoped_free char *first = end == NULL
-		? xstrdup(pem)
-		: xasprintf("%.*s\n", (int)(end - pem + (int)strlen(mark)),
-			  pem);
+	scoped_free char *first = certificate_first(pem);
 
 	return certificate_expiry(expiry_s, first, err);
 }

@@ -21,6 +21,14 @@ must_check int certificate_expiry(int64_t *expiry_s, const char *pem,
 must_check int certificate_expiry_of_first(int64_t *expiry_s, const char *pem,
 	struct error *err);
 
+/* Seconds since 1970 at which the last certificate of the text expires: nothing
+ * that these authorities have signed is valid after it. -EINVAL: as above. */
+must_check int certificate_last_expiry(int64_t *expiry_s, const char *pem,
+	struct error *err);
+
+/* The text of the first certificate. The caller frees it. */
+char *certificate_first(const char *pem);
+
 /* Whether each part of the text has an end, and there is one. */
 bool certificate_is_whole(const char *pem);
 

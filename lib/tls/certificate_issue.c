@@ -43,7 +43,9 @@ struct order {
 	const struct certificate_validity *validity;
 	const struct certificate_request *request; /* NULL: an authority */
 	mbedtls_pk_context *key, *issuer_key;
-	const mbedtls_x509_crt *authority; /* NULL: it signs itself */
+	/* NULL: a new authority, which signs itself. Without a request: the
+	 * authority whose certificate is renewed. */
+	const mbedtls_x509_crt *authority;
 };
 
 static int fail(struct error *err, const char *action, int code)
@@ -114,29 +116,18 @@ static int set_validity(mbedtls_x509write_cert *out,
 	return mbedtls_x509write_crt_set_validity(out, from, until);
 }
 
-/* mbedtls writes DER from its end: *at moves towards start. Returns the number
- * of bytes, or a negative error. */
-static int write_name(unsigned char **at, unsigned char *start,
-	const char *name)
-{
-	const unsigned char tag =
-		MBEDTLS_ASN1_CONTEXT_SPECIFIC | 2; /* dNSName */
-	size_t len = strlen(name);
-	int text = mbedtls_asn1_write_raw_buffer(at, start,
-		(const unsigned char *)name, len);
-	int head = text < 0 ? text : mbedtls_asn1_write_len(at, start, len);
-	int kind = head < 0 ? head : mbedtls_asn1_write_tag(at, start, tag);
-
-	return kind < 0 ? kind : text + head + kind;
-}
-
+/* Returns the number of bytes, or a negative error. */
 static int write_names(unsigned char **at, unsigned char *start,
 	const struct certificate_request *request)
 {
+	const unsigned char tag =
+		MBEDTLS_ASN1_CONTEXT_SPECIFIC | 2; /* dNSName */
 	int total = 0;
 
 	for (size_t i = request->dns_count; i-- > 0;) {
-		int len = write_name(at, start, request->dns_names[i]);
+		const char *name = request->dns_names[i];
+		int len = certificate_write_der(at, start, tag, name,
+			strlen(name));
 
 		if (len < 0) {
 			return len;
@@ -222,7 +213,9 @@ static int set_fields(mbedtls_x509write_cert *out, const struct order *order)
 		r = mbedtls_x509write_crt_set_issuer_name(out, order->issuer);
 	}
 	if (r == 0) {
-		r = mbedtls_x509write_crt_set_subject_key_identifier(out);
+		r = order->authority != NULL && order->request == NULL
+			? certificate_copy_key_id(out, order->authority)
+			: mbedtls_x509write_crt_set_subject_key_identifier(out);
 	}
 	if (r == 0) {
 		r = order->authority != NULL
@@ -238,13 +231,10 @@ static int set_fields(mbedtls_x509write_cert *out, const struct order *order)
 	return r;
 }
 
-/* Writes the certificate and its key. */
-static int write_material(struct tls_material *out, const struct order *order,
-	struct error *err)
+static int write_cert(char **out, const struct order *order, struct error *err)
 {
 	scoped_writer mbedtls_x509write_cert writer;
 	scoped_free char *cert = xcalloc(1, PEM_MAX);
-	char key[KEY_PEM_MAX];
 	int r;
 
 	mbedtls_x509write_crt_init(&writer);
@@ -253,16 +243,30 @@ static int write_material(struct tls_material *out, const struct order *order,
 		r = mbedtls_x509write_crt_pem(&writer, (unsigned char *)cert,
 			PEM_MAX, certificate_draw, NULL);
 	}
-	if (r == 0) {
-		r = mbedtls_pk_write_key_pem(order->key, (unsigned char *)key,
-			sizeof(key));
+	if (r != 0) {
+		return fail(err, "write a certificate", r);
 	}
+	*out = xstrdup(cert);
+	return 0;
+}
+
+/* Writes the certificate and its key. */
+static int write_material(struct tls_material *out, const struct order *order,
+	struct error *err)
+{
+	char key[KEY_PEM_MAX];
+	int r = write_cert(&out->cert, order, err);
+
+	if (r < 0) {
+		return r;
+	}
+	r = mbedtls_pk_write_key_pem(order->key, (unsigned char *)key,
+		sizeof(key));
 	if (r == 0) {
-		out->cert = xstrdup(cert);
 		out->key = xstrdup(key);
 	}
 	explicit_bzero(key, sizeof(key));
-	return r == 0 ? 0 : fail(err, "write a certificate", r);
+	return r == 0 ? 0 : fail(err, "write a key", r);
 }
 
 int certificate_make_authority(struct tls_material *out,
@@ -368,6 +372,16 @@ static int check_signed(const char *cert, mbedtls_x509_crt *authority,
 	return 0;
 }
 
+static int write_authority_name(char out[NAME_MAX_BYTES],
+	const mbedtls_x509_crt *authority, struct error *err)
+{
+	return mbedtls_x509_dn_gets(out, NAME_MAX_BYTES, &authority->subject) <
+			0
+		? error_set(err, -EINVAL,
+			  "its name has parts that cannot be written")
+		: 0;
+}
+
 static int sign(struct tls_material *out,
 	const struct certificate_request *request, mbedtls_x509_crt *authority,
 	mbedtls_pk_context *authority_key, struct error *err)
@@ -388,12 +402,10 @@ static int sign(struct tls_material *out,
 	int r;
 
 	mbedtls_pk_init(&key);
-	if (mbedtls_x509_dn_gets(issuer, sizeof(issuer), &authority->subject) <
-		0) {
-		return error_set(err, -EINVAL,
-			"its name has parts that cannot be written");
+	r = write_authority_name(issuer, authority, err);
+	if (r == 0) {
+		r = make_key(&key, err);
 	}
-	r = make_key(&key, err);
 	if (r == 0) {
 		r = write_material(out, &order, err);
 	}
@@ -421,5 +433,61 @@ int certificate_sign(struct tls_material *out,
 	}
 	made.ca = xstrdup(authority->cert);
 	*out = made;
+	return 0;
+}
+
+/* ---- renewal ---- */
+
+static int renew(char **out, mbedtls_x509_crt *authority,
+	mbedtls_pk_context *key, const struct certificate_validity *validity,
+	struct error *err)
+{
+	char name[NAME_MAX_BYTES];
+	struct order order = {
+		.subject = name,
+		.issuer = name,
+		.validity = validity,
+		.key = key,
+		.issuer_key = key,
+		.authority = authority,
+	};
+	int r;
+
+	if (authority->issuer_raw.len != authority->subject_raw.len ||
+		memcmp(authority->issuer_raw.p, authority->subject_raw.p,
+			authority->subject_raw.len) != 0) {
+		return error_set(err, -EINVAL,
+			"another authority has signed it, which has to renew "
+			"it");
+	}
+	r = write_authority_name(name, authority, err);
+	if (r == 0) {
+		r = write_cert(out, &order, err);
+	}
+	return r == 0 ? check_signed(*out, authority, err) : r;
+}
+
+int certificate_renew_authority(struct tls_material *out,
+	const struct tls_material *authority,
+	const struct certificate_validity *validity, struct error *err)
+{
+	scoped_chain mbedtls_x509_crt chain;
+	scoped_key mbedtls_pk_context key;
+	scoped_free char *cert = NULL;
+	int r;
+
+	mbedtls_x509_crt_init(&chain);
+	mbedtls_pk_init(&key);
+	r = open_authority(&chain, &key, authority, err);
+	if (r == 0) {
+		r = renew(&cert, &chain, &key, validity, err);
+	}
+	if (r < 0) {
+		return r;
+	}
+	*out = (struct tls_material){
+		.cert = xasprintf("%s%s", cert, authority->cert),
+		.key = xstrdup(authority->key),
+	};
 	return 0;
 }

@@ -43,6 +43,16 @@ must_check int certificate_make_authority(struct tls_material *out,
 must_check int certificate_check_authority(const struct tls_material *authority,
 	int64_t until_s, struct error *err);
 
+/* Another certificate of the authority, with its name and its key: what either
+ * of them has signed is valid for those who trust the other. out->cert is the
+ * new certificate, with all of authority->cert behind it; out->key is a copy of
+ * authority->key; out->ca stays NULL.
+ * -EINVAL: as above, another authority has signed it, or its name cannot be
+ * written again as it is. */
+must_check int certificate_renew_authority(struct tls_material *out,
+	const struct tls_material *authority,
+	const struct certificate_validity *validity, struct error *err);
+
 /* A new key and its certificate. out->ca becomes a copy of authority->cert.
  * -EINVAL: as above, or the authority's name cannot be written again as it
  * is. */

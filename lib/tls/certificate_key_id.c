@@ -1,5 +1,7 @@
 #include "lib/tls/certificate_key_id.h"
 
+#include "lib/tls/certificate_private.h"
+
 #include <mbedtls/asn1.h>
 #include <mbedtls/asn1write.h>
 #include <mbedtls/oid.h>
@@ -74,6 +76,39 @@ static bool find_key_id(struct bytes *out, const mbedtls_x509_crt *authority)
 	return false;
 }
 
+int certificate_write_der(unsigned char **at, unsigned char *start,
+	unsigned char tag, const void *bytes, size_t size)
+{
+	int len = mbedtls_asn1_write_raw_buffer(at, start, bytes, size);
+	int head =
+		len < 0 ? len : mbedtls_asn1_write_len(at, start, (size_t)len);
+	int kind = head < 0 ? head : mbedtls_asn1_write_tag(at, start, tag);
+
+	return kind < 0 ? kind : len + head + kind;
+}
+
+int certificate_copy_key_id(mbedtls_x509write_cert *out,
+	const mbedtls_x509_crt *authority)
+{
+	unsigned char der[DER_MAX];
+	unsigned char *at = der + sizeof(der);
+	struct bytes id;
+	int len;
+
+	if (!find_key_id(&id, authority)) {
+		return 0;
+	}
+	len = certificate_write_der(&at, der, MBEDTLS_ASN1_OCTET_STRING, id.at,
+		id.len);
+	if (len < 0) {
+		return len;
+	}
+	return mbedtls_x509write_crt_set_extension(out,
+		MBEDTLS_OID_SUBJECT_KEY_IDENTIFIER,
+		MBEDTLS_OID_SIZE(MBEDTLS_OID_SUBJECT_KEY_IDENTIFIER), 0, at,
+		(size_t)len);
+}
+
 int certificate_set_authority_key_id(mbedtls_x509write_cert *out,
 	const mbedtls_x509_crt *authority)
 {
@@ -85,17 +120,10 @@ int certificate_set_authority_key_id(mbedtls_x509write_cert *out,
 	if (!find_key_id(&id, authority)) {
 		return 0;
 	}
-	/* mbedtls writes from the end. keyIdentifier is [0] IMPLICIT. */
-	len = mbedtls_asn1_write_raw_buffer(&at, der, id.at, id.len);
+	/* keyIdentifier is [0] IMPLICIT. */
+	len = certificate_write_der(&at, der, MBEDTLS_ASN1_CONTEXT_SPECIFIC,
+		id.at, id.len);
 	more = len < 0 ? len : mbedtls_asn1_write_len(&at, der, (size_t)len);
-	if (more >= 0) {
-		more = mbedtls_asn1_write_tag(&at, der,
-			MBEDTLS_ASN1_CONTEXT_SPECIFIC);
-	}
-	if (more >= 0) {
-		more = mbedtls_asn1_write_len(&at, der,
-			(size_t)(der + sizeof(der) - at));
-	}
 	if (more >= 0) {
 		more = mbedtls_asn1_write_tag(&at, der, SEQUENCE);
 	}

@@ -10,3 +10,8 @@
  * Returns mbedtls' result. */
 int certificate_set_authority_key_id(mbedtls_x509write_cert *out,
 	const mbedtls_x509_crt *authority);
+
+/* The same for another certificate of the authority itself: its
+ * subjectKeyIdentifier. */
+int certificate_copy_key_id(mbedtls_x509write_cert *out,
+	const mbedtls_x509_crt *authority);

@@ -22,6 +22,11 @@ int certificate_parse_key(mbedtls_pk_context *out, const char *pem);
  * result; above 0 it is the number of certificates that were skipped. */
 int certificate_parse_chain(mbedtls_x509_crt *out, const char *pem);
 
+/* Writes an element of DER. mbedtls writes from the end: *at moves towards
+ * start. Returns the number of bytes, or mbedtls' negative error. */
+int certificate_write_der(unsigned char **at, unsigned char *start,
+	unsigned char tag, const void *bytes, size_t size);
+
 /* Seconds since 1970. */
 int64_t certificate_seconds_of(const mbedtls_x509_time *at);
 

@@ -51,6 +51,20 @@ static void assert_days(const char *pem, int days)
 	assert_in_range(at_s - now_s, days * DAY_S - DAY_S / 2, days * DAY_S);
 }
 
+static void several_end_when_the_first_or_the_last_of_them_does(void **state)
+{
+	const struct fixture *f = *state;
+	scoped_free char *both = xasprintf("%s%s", f->cert, f->ca);
+	int64_t now_s = (int64_t)(clock_wall_us() / 1000000);
+	int64_t at_s = 0;
+
+	assert_days(both, DAYS);
+	assert_int_equal(certificate_last_expiry(&at_s, both, NULL), 0);
+	assert_in_range(at_s - now_s, DAYS * 10 * DAY_S - DAY_S / 2,
+		DAYS * 10 * DAY_S);
+	assert_int_equal(certificate_last_expiry(&at_s, "", NULL), -EINVAL);
+}
+
 static void a_certificate_expires_when_the_script_said(void **state)
 {
 	const struct fixture *f = *state;
@@ -124,6 +138,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_certificate_expires_when_the_script_said),
 		cmocka_unit_test(a_chain_expires_with_its_first_certificate),
+		cmocka_unit_test(
+			several_end_when_the_first_or_the_last_of_them_does),
 		cmocka_unit_test(a_key_belongs_to_its_own_certificate_only),
 		cmocka_unit_test(texts_without_a_readable_key_are_refused),
 		cmocka_unit_test(

@@ -4,6 +4,7 @@
 
 #include "lib/clock.h"
 #include "lib/memory.h"
+#include "lib/tls/certificate.h"
 #include "tests/support/cm.h"
 #include "tests/support/pem.h"
 
@@ -285,6 +286,82 @@ static void an_authority_of_another_time_signs(void **state)
 	}
 }
 
+/* A client that trusts one of the two accepts certificates of the other. */
+static void expect_trust(const struct tls_material *signer,
+	const struct tls_material *trusted)
+{
+	const struct certificate_request request =
+		request_for(CERTIFICATE_FOR_SERVERS);
+	scoped_free char *only = certificate_first(trusted->cert);
+	struct tls_material made = { 0 };
+
+	assert_int_equal(certificate_sign(&made, &request, signer, NULL), 0);
+	assert_int_not_equal(certificate_check_trust(made.cert, only, NULL),
+		-EKEYREJECTED);
+	tls_fini(&made);
+}
+
+static void a_renewed_authority_and_the_old_one_trust_each_others_certificates(
+	void **state)
+{
+	const struct certificate_validity later = valid_for(1000);
+	struct tls_material ca = make_authority(100), renewed = { 0 };
+	scoped_free char *first = NULL;
+
+	(void)state;
+	assert_int_equal(
+		certificate_renew_authority(&renewed, &ca, &later, NULL), 0);
+	first = certificate_first(renewed.cert);
+	assert_string_not_equal(first, ca.cert);
+	assert_string_equal(renewed.cert + strlen(first), ca.cert);
+	assert_string_equal(renewed.key, ca.key);
+	assert_int_equal(certificate_check_authority(&renewed,
+				 now_s() + 999 * DAY_S, NULL),
+		0);
+	expect_trust(&renewed, &ca);
+	expect_trust(&ca, &renewed);
+	tls_fini(&renewed);
+	tls_fini(&ca);
+}
+
+/* A leaf of before has it as its authority's. */
+static void a_renewed_authority_keeps_the_id_of_its_key(void **state)
+{
+	/* The extension's value: an OCTET STRING of a SHA-1 in another. */
+	static const unsigned char head[] =
+		"\x06\x03\x55\x1d\x0e\x04\x16\x04"
+		"\x14";
+	const struct certificate_validity later = valid_for(1000);
+	struct tls_material ca = make_authority(100), renewed = { 0 };
+
+	(void)state;
+	assert_true(pem_contains(ca.cert, head, sizeof(head) - 1));
+	assert_int_equal(
+		certificate_renew_authority(&renewed, &ca, &later, NULL), 0);
+	assert_true(pem_contains(renewed.cert, head, sizeof(head) - 1));
+	tls_fini(&renewed);
+	tls_fini(&ca);
+}
+
+static void what_another_authority_has_signed_is_not_renewed(void **state)
+{
+	const struct certificate_validity later = valid_for(1000);
+	struct tls_material ca = make_authority(100), made = { 0 },
+			    renewed = { 0 };
+	struct certificate_request request =
+		request_for(CERTIFICATE_FOR_SERVERS);
+	struct error err;
+
+	(void)state;
+	assert_int_equal(certificate_sign(&made, &request, &ca, NULL), 0);
+	assert_int_equal(
+		certificate_renew_authority(&renewed, &made, &later, &err),
+		-EINVAL);
+	assert_null(renewed.cert);
+	tls_fini(&made);
+	tls_fini(&ca);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -301,6 +378,11 @@ int main(void)
 		cmocka_unit_test(
 			an_authority_whose_name_is_no_text_signs_nothing),
 		cmocka_unit_test(an_authority_of_another_time_signs),
+		cmocka_unit_test(
+			a_renewed_authority_and_the_old_one_trust_each_others_certificates),
+		cmocka_unit_test(a_renewed_authority_keeps_the_id_of_its_key),
+		cmocka_unit_test(
+			what_another_authority_has_signed_is_not_renewed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
