@@ -126,6 +126,14 @@ void exposition_certificates(struct buffer *out, const char *name,
 	}
 }
 
+void exposition_authority(struct buffer *out, const char *name,
+	int64_t expiry_s)
+{
+	exposition_single(out, name,
+		"Unix time at which the last trusted authority expires",
+		EXPOSITION_GAUGE, expiry_s == 0 ? NAN : (double)expiry_s);
+}
+
 static void write_responses(struct buffer *out, const char *name,
 	const struct exposition_responses *responses)
 {

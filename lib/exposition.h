@@ -48,6 +48,11 @@ struct exposition_certificate {
 void exposition_certificates(struct buffer *out, const char *name,
 	const struct exposition_certificate *certificates, size_t count);
 
+/* Writes the same of the authorities that a program trusts, without a label;
+ * nothing if expiry_s is 0. */
+void exposition_authority(struct buffer *out, const char *name,
+	int64_t expiry_s);
+
 /* The responses of a listener by the first digit of their status, as of
  * httpd_responses_read(). listener NULL: there is none, and no series. */
 struct exposition_responses {

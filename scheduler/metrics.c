@@ -441,6 +441,9 @@ static void write_certificates(struct buffer *out,
 	exposition_certificates(out,
 		"plimsoll_scheduler_certificate_expiry_timestamp_seconds",
 		certificates, count_of(certificates));
+	exposition_authority(out,
+		"plimsoll_scheduler_authority_expiry_timestamp_seconds",
+		now->authority_expiry_s);
 }
 
 void metrics_write(struct buffer *out, const struct scheduler_view *now,

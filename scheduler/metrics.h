@@ -81,6 +81,7 @@ struct scheduler_view {
 	/* When the certificates expire, in seconds since 1970; 0: none. Those
 	 * of the listeners are set by their server. */
 	int64_t aggregator_expiry_s, http_expiry_s, webhook_expiry_s;
+	int64_t authority_expiry_s; /* of the aggregators; 0: none */
 	/* Set by the server: when it started, in microseconds since 1970, and
 	 * what its listeners answered. */
 	uint64_t started_us;

@@ -457,6 +457,7 @@ struct scheduler_view schedule_view(struct schedule *sched)
 	moves_stats(sched->moves, &view.moves);
 	view.leads = leader_leads(sched->leader, (uint64_t)view.now_us);
 	view.aggregator_expiry_s = tls_watch_expiry_s(sched->aggregators.tls);
+	view.authority_expiry_s = tls_watch_ca_expiry_s(sched->aggregators.tls);
 	view.connected =
 		loads_connected(sched->aggregators.loads, &view.aggregators);
 	return view;

@@ -185,8 +185,9 @@ static void serve_metrics(void *owner, struct httpd_request *request)
 						  tls_watch_expiry_s(
 							  api->wire_tls) },
 				{ "https",
-					httpd_listener_expiry_s(
-						api->http) } } },
+					httpd_listener_expiry_s(api->http) } },
+			.authority_expiry_s =
+				tls_watch_ca_expiry_s(api->wire_tls) },
 	};
 	struct httpd_stream stream;
 

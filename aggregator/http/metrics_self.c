@@ -59,6 +59,9 @@ static void write_certificates(struct buffer *out,
 
 	exposition_certificates(out, name, self->certificates,
 		count_of(self->certificates));
+	exposition_authority(out,
+		"plimsoll_aggregator_authority_expiry_timestamp_seconds",
+		self->authority_expiry_s);
 }
 
 /* Agents, and messages of agents and schedulers. */

@@ -21,6 +21,7 @@ struct metrics_self {
 	struct remote_read_health remote_read;
 	const struct node_owners *owners; /* or NULL; outlives the stream */
 	struct exposition_certificate certificates[2];
+	int64_t authority_expiry_s; /* of the clients; 0: none */
 	struct exposition_responses responses[3];
 };
 

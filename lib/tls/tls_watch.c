@@ -342,6 +342,17 @@ int64_t tls_watch_expiry_s(const struct tls_watch *watch)
 	return watch == NULL ? 0 : watch->expiry_s;
 }
 
+int64_t tls_watch_ca_expiry_s(const struct tls_watch *watch)
+{
+	int64_t expiry_s = 0;
+
+	return watch == NULL || watch->material.ca == NULL ||
+			certificate_last_expiry(&expiry_s, watch->material.ca,
+				NULL) < 0
+		? 0
+		: expiry_s;
+}
+
 void tls_watch_add(struct tls_watch *watch, struct tls_watcher *watcher)
 {
 	LIST_INSERT_HEAD(&watch->watchers, watcher, link);

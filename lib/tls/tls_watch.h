@@ -52,6 +52,10 @@ const struct tls_material *tls_watch_material(const struct tls_watch *watch);
  * there is no certificate, or mbedtls cannot read it. NULL is fine: 0. */
 int64_t tls_watch_expiry_s(const struct tls_watch *watch);
 
+/* When the last of the trusted authorities expires, in seconds since 1970; 0:
+ * there is none, or mbedtls cannot read one. NULL is fine: 0. */
+int64_t tls_watch_ca_expiry_s(const struct tls_watch *watch);
+
 /* From now on watcher->set() is called after each change. */
 void tls_watch_add(struct tls_watch *watch, struct tls_watcher *watcher);
 

@@ -290,6 +290,7 @@ static void moves_are_series_while_the_mover_runs(void **state)
 			.aggregator_expiry_s = 15,
 			.http_expiry_s = 16,
 			.webhook_expiry_s = 17,
+			.authority_expiry_s = 26,
 			.responses = { { "http", { 0, 0, 18, 19, 20, 21 } },
 				{ "webhook", { 0, 0, 22, 23, 24, 25 } } },
 			.now_us = NOW },

@@ -65,6 +65,7 @@ static struct metrics_self self_of(void)
 		.is_remote_read = true,
 		.remote_read = { 36, 37, 38, 39, 40.5 },
 		.certificates = { { "serving", 41 }, { "client", 42 } },
+		.authority_expiry_s = 43,
 		.responses = { { "http", { 0, 0, 43, 44, 45, 46 } },
 			{ "apiserver", { 0, 0, 47, 48, 49, 50 } } },
 	};

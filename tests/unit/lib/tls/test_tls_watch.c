@@ -161,6 +161,9 @@ static void renewed_files_are_handed_over_once(void **state)
 	assert_in_use(f, cert);
 	assert_true((uint64_t)tls_watch_expiry_s(f->watch) * 1000000 >
 		clock_wall_us() + (UINT64_C(2) * DAYS - 1) * DAY_US);
+	assert_true((uint64_t)tls_watch_ca_expiry_s(f->watch) * 1000000 >
+		clock_wall_us() + (UINT64_C(10) * DAYS - 1) * DAY_US);
+	assert_int_equal(tls_watch_ca_expiry_s(NULL), 0);
 	assert_int_equal(warnings + errors, 0);
 }
 
