@@ -241,6 +241,7 @@ $(PLUGIN): $(call objects,kubectl) $(ARCHIVES)
 # of a unit test is tests/support/fake_clock.h.
 FAKE_CLOCK = clock_monotonic_us clock_wall_us uv_now uv_cond_timedwait
 FAKE_TIMERS = timer_new timer_start timer_stop timer_close
+FAKE_ISSUER = timer_new timer_start timer_close
 IDLE_CLIENTS = MHD_get_connection_info
 WRAP_test_faults = pread openat readdir inotify_init1
 WRAP_test_kvm_faults = ioctl kvm_guest_is_known kvm_guest_run
@@ -257,7 +258,8 @@ WRAP_test_node_log = log_write
 WRAP_test_http = free realloc uv_poll_init_socket
 WRAP_test_admission_check = timer_new timer_start timer_close log_write \
 	webhook_certificate
-WRAP_test_issuer = timer_new timer_start timer_close
+WRAP_test_issuer = $(FAKE_ISSUER)
+WRAP_test_issuer_renewal = $(FAKE_ISSUER)
 WRAP_test_mq_unfinished = getsockopt mq_unfinished_check
 WRAP_test_mq = mq_unfinished_end
 WRAP_test_httpd = $(IDLE_CLIENTS)

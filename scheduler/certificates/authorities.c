@@ -109,31 +109,63 @@ int authorities_read(struct authorities *out, bool *holds_some,
 	return 0;
 }
 
-int authorities_check(const struct authorities *authorities, int64_t until_s,
+static struct certificate_validity validity_from(int64_t from_s)
+{
+	return (struct certificate_validity){
+		.from_s = from_s,
+		.until_s = from_s + AUTHORITIES_DAYS * DAY_S,
+	};
+}
+
+static int renew(struct tls_material *authority, int64_t from_s,
 	struct error *err)
 {
-	int r = certificate_check_authority(&authorities->servers, until_s,
+	const struct certificate_validity validity = validity_from(from_s);
+	struct tls_material renewed = { 0 };
+	int r = certificate_renew_authority(&renewed, authority, &validity,
 		err);
 
 	if (r < 0) {
-		return error_wrap(err, r,
-			"the servers' authority in Secret " AUTHORITIES_SECRET
-			" cannot be used");
+		return error_wrap(err, r, "it ends too early");
 	}
-	r = certificate_check_authority(&authorities->clients, until_s, err);
+	tls_fini(authority);
+	*authority = renewed;
+	return 0;
+}
+
+static int keep(struct tls_material *authority, const char *whose,
+	bool *has_renewed, int64_t from_s, int64_t until_s, struct error *err)
+{
+	int r = certificate_check_authority(authority, until_s, err);
+
+	if (r == -EKEYEXPIRED) {
+		r = renew(authority, from_s, err);
+		*has_renewed = true;
+	}
 	return r == 0 ? 0
 		      : error_wrap(err, r,
-				"the clients' authority in "
-				"Secret " AUTHORITIES_SECRET " cannot be used");
+				"the %s' authority in "
+				"Secret " AUTHORITIES_SECRET " cannot be used",
+				whose);
+}
+
+int authorities_keep(struct authorities *authorities, bool *has_renewed,
+	int64_t from_s, int64_t until_s, struct error *err)
+{
+	int64_t soon_s = from_s + AUTHORITIES_RENEW_DAYS * DAY_S;
+	int64_t least_s = until_s > soon_s ? until_s : soon_s;
+	int r = keep(&authorities->servers, "servers", has_renewed, from_s,
+		least_s, err);
+
+	return r < 0 ? r
+		     : keep(&authorities->clients, "clients", has_renewed,
+			       from_s, least_s, err);
 }
 
 int authorities_make(struct authorities *authorities, int64_t from_s,
 	struct error *err)
 {
-	const struct certificate_validity validity = {
-		.from_s = from_s,
-		.until_s = from_s + AUTHORITIES_DAYS * DAY_S,
-	};
+	const struct certificate_validity validity = validity_from(from_s);
 	struct authorities made = { 0 };
 	char when[CLOCK_TEXT_MAX];
 	char *servers, *clients;

@@ -29,12 +29,14 @@ static const char strategic[] = "application/strategic-merge-patch+json";
 /* The webhook of the configuration that plimsoll serves. */
 static const char webhook_name[] = "scheduler-name.plimsoll.io";
 
-/* WRITE_LEAF + n is the nth of leaves. */
+/* Two steps for each of leaves: READ_LEAF and WRITE_LEAF of the first one, and
+ * so on. */
 enum step {
 	READ_CA,
 	WRITE_CA,
+	READ_LEAF,
 	WRITE_LEAF,
-	WRITE_WEBHOOK = WRITE_LEAF + LEAVES,
+	WRITE_WEBHOOK = READ_LEAF + 2 * LEAVES,
 	WRITE_API_SERVICE,
 	WRITE_CONFIG_MAP,
 	STEPS
@@ -47,6 +49,7 @@ struct issuer {
 	void *owner;
 	int step; /* enum step */
 	struct authorities authorities;
+	bool has_renewed; /* of the authorities: one that was there */
 	struct certificate_validity validity; /* of the certificates */
 	struct kube_request *request;	      /* NULL while the timer runs */
 	struct timer *timer;
@@ -72,15 +75,30 @@ static char *secret_path(const char *namespace, const char *name)
 	return xasprintf("/api/v1/namespaces/%s/secrets/%s", namespace, name);
 }
 
+static bool is_of_leaf(int step)
+{
+	return step >= READ_LEAF && step < WRITE_WEBHOOK;
+}
+
+static bool is_read_of_leaf(int step)
+{
+	return is_of_leaf(step) && (step - READ_LEAF) % 2 == 0;
+}
+
+static const struct leaf *leaf_of(int step)
+{
+	return &leaves[(step - READ_LEAF) / 2];
+}
+
 static char *path_of(const struct issuer *issuer)
 {
 	const struct certificates_config *config = issuer->config;
 
-	if (issuer->step < WRITE_LEAF) {
+	if (issuer->step < READ_LEAF) {
 		return secret_path(config->namespace_name, AUTHORITIES_SECRET);
 	}
-	if (issuer->step < WRITE_WEBHOOK) {
-		const struct leaf *leaf = &leaves[issuer->step - WRITE_LEAF];
+	if (is_of_leaf(issuer->step)) {
+		const struct leaf *leaf = leaf_of(issuer->step);
 
 		return secret_path(leaf_namespace(leaf, config), leaf->secret);
 	}
@@ -144,10 +162,11 @@ static void write_config_map(struct buffer *out, const char *authority)
 static int write_body(struct buffer *out, struct issuer *issuer,
 	struct error *err)
 {
-	switch (issuer->step) {
-	case READ_CA:
+	if (issuer->step == READ_CA || is_read_of_leaf(issuer->step)) {
 		buffer_text(out, "{}");
 		return 0;
+	}
+	switch (issuer->step) {
 	case WRITE_CA:
 		authorities_write(out, &issuer->authorities);
 		return 0;
@@ -161,9 +180,8 @@ static int write_body(struct buffer *out, struct issuer *issuer,
 		write_config_map(out, issuer->authorities.servers.cert);
 		return 0;
 	default:
-		return leaf_write(out, &leaves[issuer->step - WRITE_LEAF],
-			issuer->config, &issuer->authorities, &issuer->validity,
-			err);
+		return leaf_write(out, leaf_of(issuer->step), issuer->config,
+			&issuer->authorities, &issuer->validity, err);
 	}
 }
 
@@ -237,7 +255,7 @@ static bool is_wanted(const struct issuer *issuer, int step)
 	case WRITE_CONFIG_MAP:
 		return issuer->config->ca_config_map != NULL;
 	default:
-		return true;
+		return !is_read_of_leaf(step) || issuer->config->renew_days > 0;
 	}
 }
 
@@ -265,13 +283,16 @@ static void take_authorities(struct issuer *issuer,
 	int r = authorities_read(&read, &holds_some, response->body,
 		response->len, &err);
 
+	issuer->has_renewed = false;
 	if (r == 0) {
 		authorities_fini(&issuer->authorities);
 		issuer->authorities = read;
-		r = holds_some ? authorities_check(&issuer->authorities,
-					 issuer->validity.until_s, &err)
-			       : authorities_make(&issuer->authorities,
-					 issuer->validity.from_s, &err);
+		r = holds_some
+			? authorities_keep(&issuer->authorities,
+				  &issuer->has_renewed, issuer->validity.from_s,
+				  issuer->validity.until_s, &err)
+			: authorities_make(&issuer->authorities,
+				  issuer->validity.from_s, &err);
 	}
 	if (r < 0) {
 		end(issuer, &err);
@@ -281,12 +302,32 @@ static void take_authorities(struct issuer *issuer,
 		log_info("uses the authorities of Secret " AUTHORITIES_SECRET,
 			LOG_END);
 	}
-	next_step(issuer, holds_some ? WRITE_LEAF : WRITE_CA);
+	next_step(issuer,
+		holds_some && !issuer->has_renewed ? READ_LEAF : WRITE_CA);
+}
+
+/* The Secret of a certificate is here. */
+static void take_leaf(struct issuer *issuer,
+	const struct http_response *response)
+{
+	const struct leaf *leaf = leaf_of(issuer->step);
+	int64_t until_s = (int64_t)(clock_wall_us() / US_PER_S) +
+		issuer->config->renew_days * DAY_S;
+	bool is_current = leaf_is_current(leaf, &issuer->authorities,
+		response->body, response->len, until_s);
+
+	if (is_current) {
+		log_info("keeps a certificate",
+			log_str("namespace",
+				leaf_namespace(leaf, issuer->config)),
+			log_str("secret", leaf->secret), LOG_END);
+	}
+	next_step(issuer, issuer->step + (is_current ? 2 : 1));
 }
 
 static void log_leaf(const struct issuer *issuer)
 {
-	const struct leaf *leaf = &leaves[issuer->step - WRITE_LEAF];
+	const struct leaf *leaf = leaf_of(issuer->step);
 	char expiry[CLOCK_TEXT_MAX];
 
 	clock_text(expiry, (uint64_t)issuer->validity.until_s * US_PER_S);
@@ -303,8 +344,15 @@ static void on_success(struct issuer *issuer,
 		take_authorities(issuer, response);
 		return;
 	}
+	if (is_read_of_leaf(issuer->step)) {
+		take_leaf(issuer, response);
+		return;
+	}
 	if (issuer->step == WRITE_CA) {
-		log_info("made new authorities in Secret " AUTHORITIES_SECRET,
+		log_info(issuer->has_renewed ? "renewed the authorities of "
+					       "Secret " AUTHORITIES_SECRET
+					     : "made new authorities in "
+					       "Secret " AUTHORITIES_SECRET,
 			LOG_END);
 	} else if (issuer->step == WRITE_WEBHOOK) {
 		log_info("wrote the authority into the webhook configuration",

@@ -2,10 +2,13 @@
  * after the other:
  *
  * 1. An empty PATCH of Secret plimsoll-ca, whose answer is the Secret.
- * 2. If it holds no authorities: a PATCH that stores new ones. The version of
- *    the Secret is its precondition, so of two processes one succeeds; the
- *    other reads again. Authorities that exist are never overwritten.
- * 3. A PATCH of each program's Secret with a new certificate.
+ * 2. If it holds no authorities, or some that end soon: a PATCH that stores new
+ *    ones, or their new certificates. The version of the Secret is its
+ *    precondition, so of two processes one succeeds; the other reads again.
+ *    Authorities that exist are never overwritten.
+ * 3. A PATCH of each program's Secret with a new certificate. With renew_days,
+ *    an empty one comes before it, and a certificate that is good for longer is
+ *    kept.
  * 4. A PATCH of the webhook configuration with the servers' authority.
  * 5. The same of the APIService.
  *

@@ -1,8 +1,12 @@
 #include "scheduler/certificates/leaves.h"
 
+#include "kube/json_value.h"
+#include "lib/base64.h"
 #include "lib/json.h"
 #include "lib/memory.h"
+#include "lib/tls/certificate.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,6 +56,13 @@ static size_t list_names(const char *names[NAMES_MAX], char *own[5],
 	return count;
 }
 
+static const struct tls_material *signer_of(const struct leaf *leaf,
+	const struct authorities *authorities)
+{
+	return leaf->use == CERTIFICATE_FOR_SERVERS ? &authorities->servers
+						    : &authorities->clients;
+}
+
 static int sign(struct tls_material *out, const struct leaf *leaf,
 	const struct certificates_config *config,
 	const struct authorities *authorities,
@@ -66,9 +77,8 @@ static int sign(struct tls_material *out, const struct leaf *leaf,
 		.dns_count = list_names(names, own, leaf, config),
 		.validity = *validity,
 	};
-	bool is_server = leaf->use == CERTIFICATE_FOR_SERVERS;
-	int r = certificate_sign(out, &request,
-		is_server ? &authorities->servers : &authorities->clients, err);
+	int r = certificate_sign(out, &request, signer_of(leaf, authorities),
+		err);
 
 	for (size_t i = 0; i < count_of(own); i++) {
 		free(own[i]);
@@ -86,6 +96,58 @@ static const char *trusted(const struct leaf *leaf,
 
 	return has_clients ? authorities->clients.cert
 			   : authorities->servers.cert;
+}
+
+/* NULL: there is none. */
+static char *read_text(const struct json_value *secret, const char *path)
+{
+	const char *text = json_value_text_at(secret, path, NULL);
+
+	return text == NULL ? NULL : base64_decode_text(text);
+}
+
+static bool has_signed(const struct tls_material *signer, const char *cert)
+{
+	scoped_free char *first = certificate_first(signer->cert);
+	int r = certificate_check_trust(cert, first, NULL);
+
+	/* Its end is no question of the signature. */
+	return r == 0 || r == -EKEYEXPIRED;
+}
+
+static bool is_current(const struct tls_material *held, const struct leaf *leaf,
+	const struct authorities *authorities, int64_t until_s)
+{
+	int64_t expiry_s = 0;
+
+	return held->ca != NULL && held->cert != NULL && held->key != NULL &&
+		strcmp(held->ca, trusted(leaf, authorities)) == 0 &&
+		certificate_expiry(&expiry_s, held->cert, NULL) == 0 &&
+		expiry_s > until_s &&
+		certificate_check_pair(held->cert, held->key, NULL) == 0 &&
+		has_signed(signer_of(leaf, authorities), held->cert);
+}
+
+bool leaf_is_current(const struct leaf *leaf,
+	const struct authorities *authorities, const char *secret, size_t len,
+	int64_t until_s)
+{
+	struct json_value *parsed = NULL;
+	struct tls_material held;
+	bool is;
+
+	if (json_value_parse(&parsed, secret, len, NULL) < 0) {
+		return false;
+	}
+	held = (struct tls_material){
+		.ca = read_text(parsed, "data/ca.crt"),
+		.cert = read_text(parsed, "data/tls.crt"),
+		.key = read_text(parsed, "data/tls.key"),
+	};
+	json_value_free_secret(parsed);
+	is = is_current(&held, leaf, authorities, until_s);
+	tls_fini(&held);
+	return is;
 }
 
 int leaf_write(struct buffer *out, const struct leaf *leaf,

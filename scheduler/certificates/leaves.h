@@ -24,6 +24,14 @@ extern const struct leaf leaves[LEAVES];
 const char *leaf_namespace(const struct leaf *leaf,
 	const struct certificates_config *config);
 
+/* Whether the Secret, a JSON text, holds the certificate that its owner needs
+ * until until_s, in seconds since 1970: the first certificate of its authority
+ * has signed it, its key is there, and so is the authority that its owner has
+ * to trust. False for texts that cannot be read. */
+bool leaf_is_current(const struct leaf *leaf,
+	const struct authorities *authorities, const char *secret, size_t len,
+	int64_t until_s);
+
 /* Signs a certificate with a new key and appends the merge patch that stores
  * both in the Secret, with the authority that its owner has to trust. For the
  * codes see certificate_sign(). */
