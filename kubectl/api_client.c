@@ -86,7 +86,8 @@ void api_client_explain(struct api_client *client, const char *path)
 		buffer_text(text,
 			"error: this cluster does not serve "
 			"load.plimsoll.io/v1alpha1: an administrator has to "
-			"apply deploy/components/kubectl\n");
+			"apply deploy/overlays/kubectl, or to set "
+			"kubectl.enabled of the chart\n");
 	} else if (is_ours && has_line(text, NO_SERVICE)) {
 		buffer_text(text,
 			"plimsoll's API is registered but does not answer: see "

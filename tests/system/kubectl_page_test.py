@@ -59,7 +59,7 @@ class Page(PluginCase):
 
     def test_no_proxy_starts_where_there_is_no_page(self):
         self.answer("^get --raw", err=NOT_SERVED, status=1)
-        self.assertIn("deploy/components/kubectl", self.fails("page"))
+        self.assertIn("deploy/overlays/kubectl", self.fails("page"))
         self.assertFalse([c for c, _ in self.calls() if c[0] == "proxy"])
 
     def test_other_output_of_kubectl_is_no_address(self):

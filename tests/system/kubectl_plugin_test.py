@@ -107,7 +107,8 @@ class CommandLine(PluginCase):
         self.assertEqual(
             self.fails("top", "nodes"),
             "error: this cluster does not serve load.plimsoll.io/v1alpha1: "
-            "an administrator has to apply deploy/components/kubectl\n")
+            "an administrator has to apply deploy/overlays/kubectl, or to set "
+            "kubectl.enabled of the chart\n")
 
     def test_an_api_that_does_not_answer_has_a_hint(self):
         words = ("Error from server (ServiceUnavailable): the server is "

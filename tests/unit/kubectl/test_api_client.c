@@ -329,7 +329,8 @@ static void an_api_that_is_not_served_is_explained(void **state)
 {
 	static const char no_plimsoll[] =
 		"error: this cluster does not serve load.plimsoll.io/v1alpha1: "
-		"an administrator has to apply deploy/components/kubectl\n";
+		"an administrator has to apply deploy/overlays/kubectl, or to "
+		"set kubectl.enabled of the chart\n";
 	static const char no_kubevirt[] =
 		"error: this cluster does not serve kubevirt.io/v1: KubeVirt "
 		"is not installed\n";
