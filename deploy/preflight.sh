@@ -4,8 +4,8 @@
 # usage: deploy/preflight.sh [KUBECTL FLAG ...], or kubectl plimsoll preflight
 #
 # Before the installation: the version of Kubernetes, KubeVirt, the default
-# StorageClass, your rights, and the pressure figures of the kernel where a node
-# shows them. After it, in addition: the certificates, the pods, and whether
+# StorageClass, your rights, APIServices that do not answer, and the pressure
+# figures of the kernel where a node shows them. After it, in addition: the certificates, the pods, and whether
 # anything sets schedulerName in labelled namespaces.
 #
 # Uses the cluster of kubectl, or of flags such as --context=NAME, which each
@@ -145,6 +145,20 @@ check_cert_manager() {
     fi
 }
 
+# An APIService of anybody: no namespace can be deleted while one is away.
+check_api_services() {
+    may_read list apiservices.apiregistration.k8s.io || return
+    conditions=$(get apiservices -o 'jsonpath={range .items[*]}{.metadata.name}{range .status.conditions[?(@.type=="Available")]} {.status} {.reason}: {.message}{end}{"\n"}{end}')
+    while read -r name available why; do
+        [ "$available" != False ] ||
+            say "The APIService $name is not available ($why): no namespace" \
+                "can be deleted until it answers, or until somebody deletes" \
+                "it with \`kubectl delete apiservice $name\`."
+    done <<EOF
+$conditions
+EOF
+}
+
 # ---- after the installation ----
 
 check_job() {
@@ -157,7 +171,9 @@ check_job() {
                 "$message. \`kubectl -n plimsoll logs job/$name\` or" \
                 "\`kubectl -n plimsoll get events\` may say why. To run it" \
                 "again: \`kubectl -n plimsoll delete job $name\`, then" \
-                "\`kubectl apply\` as before."
+                "\`kubectl -n plimsoll create job" \
+                "--from=cronjob/plimsoll-certificates" \
+                "plimsoll-certificates-now\`."
     done <<EOF
 $jobs
 EOF
@@ -252,6 +268,7 @@ check_storage
 check_rights
 check_pressure
 check_cert_manager
+check_api_services
 if may_read get namespaces && [ -n "$(get namespace plimsoll -o name)" ]; then
     check_job
     check_certificates

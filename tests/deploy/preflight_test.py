@@ -137,6 +137,19 @@ EOF""")
                               text=True, check=False)
         self.assertEqual(done.returncode, 2)
 
+    def test_an_apiservice_that_does_not_answer_is_named_with_its_reason(self):
+        """That of the overlay without its Service, as somebody makes it who
+        applies the file alone."""
+        self.addCleanup(self.shell.run,
+                        "kubectl delete apiservice v1alpha1.load.plimsoll.io")
+        self.shell.run(
+            "kubectl apply -f deploy/components/kubectl/apiservice.yaml")
+        self.shell.run("kubectl wait --for=condition=Available=False "
+                       "apiservice/v1alpha1.load.plimsoll.io --timeout=30s")
+        self.assert_says(
+            "The APIService v1alpha1.load.plimsoll.io is not available "
+            "(ServiceNotFound: ", "no namespace can be deleted")
+
     # ---- after the installation ----
 
     def install(self):
@@ -171,10 +184,9 @@ EOF""")
     def run_the_job_again(self):
         """With the two commands that the sentence names."""
         said, = [line for line in self.preflight()[1] if "The Job" in line]
-        delete, apply = re.search(
-            "To run it again: `(.*?)`, then `(.*?)`", said).groups()
-        self.shell.run(delete)
-        self.shell.run(f"{apply} -k deploy/")
+        for command in re.search("To run it again: `(.*?)`, then `(.*?)`",
+                                 said).groups():
+            self.shell.run(command)
         self.assertEqual([line for line in self.preflight()[1]
                           if "The Job" in line], [])
 
