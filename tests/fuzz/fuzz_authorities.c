@@ -1,9 +1,13 @@
-/* The Secret plimsoll-ca as the API server returns it: JSON, base64, PEM and
- * X.509. */
+/* The Secrets plimsoll-ca and of a certificate as the API server returns them:
+ * JSON, base64, PEM and X.509. */
 #include "scheduler/certificates/authorities.h"
+
+#include "scheduler/certificates/leaves.h"
 
 #include <assert.h>
 #include <stdint.h>
+
+#define TODAY_S INT64_C(1800000000)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -11,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct authorities authorities = { 0 };
 	struct error err = { 0 };
-	bool holds_some = false;
+	bool holds_some = false, has_renewed = false;
 
 	if (authorities_read(&authorities, &holds_some, (const char *)data,
 		    size, &err) < 0) {
@@ -19,8 +23,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	assert(authorities.version != NULL);
-	if (holds_some && authorities_check(&authorities, 0, &err) < 0) {
-		assert(err.code < 0 && err.text[0] != '\0');
+	if (holds_some) {
+		if (authorities_keep(&authorities, &has_renewed, TODAY_S,
+			    TODAY_S, &err) < 0) {
+			assert(err.code < 0 && err.text[0] != '\0');
+		}
+		(void)leaf_is_current(&leaves[0], &authorities,
+			(const char *)data, size, TODAY_S);
 	}
 	authorities_fini(&authorities);
 	return 0;
