@@ -159,6 +159,19 @@ class Rendered(unittest.TestCase):
                 f"- ../../deploy/components/{c}\n" for c in components))
         return rendered(self.shell, folder.name)
 
+    def test_a_component_that_would_do_harm_alone_is_not_built_alone(self):
+        """An APIService without its port keeps namespaces from being deleted;
+        a policy without the scheduler gives VMs to nobody."""
+        for name, lacks in (("kubectl", "Service.*plimsoll-aggregator"),
+                            ("admission-policy",
+                             "Deployment.*plimsoll-scheduler")):
+            for verb in ("kustomize", "apply -k"):
+                done = self.shell.try_(
+                    f"kubectl {verb} deploy/components/{name}")
+                self.assertNotEqual(done.returncode, 0)
+                self.assertRegex(done.stderr, "no resource matches strategic "
+                                 f"merge patch.*{lacks}")
+
     def test_with_cert_manager_the_authority_comes_from_its_secret(self):
         things = self.combine("webhook", "cert-manager", "monitoring",
                               "monitoring-cert-manager")

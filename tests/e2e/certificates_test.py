@@ -2,75 +2,18 @@
 with its account's token, what it may do, and what is denied when it is over.
 Nothing runs the Job's pod: a test starts the program, and says as a kubelet how
 the pod ended; the job controller then ends the Job."""
-import base64
 import json
 import pathlib
-import shutil
-import subprocess
 import sys
+import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-import unittest  # noqa: E402
-
-from cluster import ClusterCase  # noqa: E402
-from harness import BIN, PATIENCE_S, ROOT, Program, eventually  # noqa: E402
-from kube_api import MERGE, Kube, Refused, token_kubeconfig  # noqa: E402
-
-JOB = "plimsoll-certificates-dev"
-ACCOUNT = "plimsoll-certificates"
-USER = f"system:serviceaccount:plimsoll:{ACCOUNT}"
-API = "/api/v1/namespaces/plimsoll"
-CA = f"{API}/secrets/plimsoll-ca"
-SERVERS_CA = f"{API}/configmaps/plimsoll-servers-ca"
-TOKENS = f"{API}/serviceaccounts/{ACCOUNT}/token"
-WEBHOOK = ("/apis/admissionregistration.k8s.io/v1/"
-           "mutatingwebhookconfigurations/plimsoll-scheduler-name")
-# Secret -> the authority that has signed it, the one that it trusts, its
-# purpose, and a name of it.
-LEAVES = {
-    "plimsoll/plimsoll-aggregator-tls":
-        ("servers", "clients", "sslserver", "plimsoll-aggregator.plimsoll.svc"),
-    "plimsoll/plimsoll-scheduler-server-tls":
-        ("servers", "servers", "sslserver", "plimsoll-scheduler.plimsoll.svc"),
-    "plimsoll/plimsoll-scheduler-tls":
-        ("clients", "servers", "sslclient", "plimsoll-scheduler"),
-    "plimsoll-agents/plimsoll-agent-tls":
-        ("clients", "servers", "sslclient", "plimsoll-agent"),
-}
-# The component needs these objects of the rest of deploy/.
-AROUND = """
-apiVersion: v1
-kind: Namespace
-metadata: {name: plimsoll, labels:
-  {pod-security.kubernetes.io/enforce: restricted}}
----
-apiVersion: v1
-kind: Namespace
-metadata: {name: plimsoll-agents}
----
-apiVersion: scheduling.k8s.io/v1
-kind: PriorityClass
-metadata: {name: plimsoll}
-value: 900000000
-preemptionPolicy: Never
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: MutatingWebhookConfiguration
-metadata: {name: plimsoll-scheduler-name}
-webhooks:
-- name: scheduler-name.plimsoll.io
-  admissionReviewVersions: [v1]
-  sideEffects: None
-  failurePolicy: Ignore
-  timeoutSeconds: 2
-  clientConfig: {service: {name: plimsoll-scheduler, namespace: plimsoll,
-    path: /mutate-pods, port: 443}}
-  namespaceSelector: {matchLabels: {plimsoll.io/schedule: enabled}}
-  rules:
-  - {apiGroups: [""], apiVersions: [v1], operations: [CREATE],
-    resources: [pods], scope: "*"}
-"""
+from certificates_case import (API, CA, JOB, LEAVES, NOW, TOKENS,  # noqa: E402
+                               ACCOUNT, USER, WEBHOOK, CertificatesCase)
+from harness import PATIENCE_S, eventually  # noqa: E402
+from kube_api import MERGE, Kube, Refused  # noqa: E402
 
 
 def thief_pod(account=ACCOUNT):
@@ -85,135 +28,6 @@ def thief_pod(account=ACCOUNT):
                          "name": "c", "image": "x", "securityContext": {
                              "allowPrivilegeEscalation": False,
                              "capabilities": {"drop": ["ALL"]}}}]}}
-
-
-class CertificatesCase(ClusterCase):
-    """A cluster of its own in which the component is applied."""
-
-    @classmethod
-    def begin_installation(cls):
-        cls.begin_alone("--with", "controller-manager")
-        shutil.copytree(ROOT / "deploy", cls.folder.path / "deploy",
-                        ignore=shutil.ignore_patterns("*.crt", "*.key"))
-        cls.manifests = cls.folder.path / "installation"
-        cls.manifests.mkdir()
-        (cls.manifests / "around.yaml").write_text(
-            AROUND)
-        (cls.manifests / "kustomization.yaml").write_text(
-            "resources: [around.yaml]\n"
-            "components: [../deploy/components/certificates]\n")
-        cls.apply()
-
-    @classmethod
-    def apply(cls):
-        return cls.cluster.kubectl("apply", "-k", str(cls.manifests))
-
-    @classmethod
-    def job_pod(cls):
-        """The pod that the job controller has made for the Job."""
-        pod = eventually("the Job has its pod", lambda: next(iter(
-            cls.kube.get(f"{API}/pods?labelSelector=job-name={JOB}")[
-                "items"]), None))
-        return {"kind": "Pod", **pod}
-
-    @classmethod
-    def job_token(cls):
-        return eventually("the policies know the Job", lambda: cls.try_token(
-            cls.job_pod()))
-
-    @classmethod
-    def try_token(cls, pod):
-        try:
-            return cls.kube.token("plimsoll", ACCOUNT, pod)
-        except Refused:
-            return None
-
-    @classmethod
-    def kubeconfig(cls, token):
-        path = cls.folder.path / "job.kubeconfig"
-        path.write_text(token_kubeconfig(cls.cluster.kubeconfig(), token))
-        return path
-
-    @classmethod
-    def program(cls, *flags, kubeconfig=None, name="certificates"):
-        return cls.folder.add(Program(cls.folder.path, name, [
-            BIN / "plimsoll-scheduler", "certificates", "--kubeconfig",
-            kubeconfig or cls.cluster.kubeconfig(),
-            "--webhook-configuration=plimsoll-scheduler-name",
-            "--ca-config-map=plimsoll-servers-ca", *flags]))
-
-    @classmethod
-    def issue(cls, *flags, **options):
-        """Runs the program to its end; its log."""
-        program = cls.program(*flags, **options).start()
-        status = program.process.wait(PATIENCE_S)
-        if status != 0:
-            raise AssertionError(f"{status}: {program.log()}")
-        return program.log()
-
-    @classmethod
-    def renew_job(cls):
-        """As docs/security.md says."""
-        cls.cluster.kubectl("-n", "plimsoll", "delete", "job", JOB)
-        cls.apply()
-
-    @classmethod
-    def end_job(cls, phase):
-        pod = cls.job_pod()
-        cls.kube.patch_status(pod, {"phase": phase})
-        return pod
-
-    @classmethod
-    def await_condition(cls, kind):
-        path = f"/apis/batch/v1/namespaces/plimsoll/jobs/{JOB}"
-        eventually(f"the Job is {kind}", lambda: any(
-            c["type"] == kind and c["status"] == "True" for c in cls.kube.get(
-                path)["status"].get("conditions", [])))
-
-    @classmethod
-    def secret(cls, name):
-        namespace, name = name.split("/")
-        data = cls.kube.get(
-            f"/api/v1/namespaces/{namespace}/secrets/{name}").get("data", {})
-        return {key: base64.b64decode(text).decode()
-                for key, text in data.items()}
-
-    def openssl(self, *arguments, **files):
-        """Its output; files are written beside each other."""
-        for name, text in files.items():
-            (self.folder.path / name).write_text(text)
-        return subprocess.run(["openssl", *arguments], cwd=self.folder.path,
-                              capture_output=True, text=True, check=False)
-
-    def assert_consistent(self):
-        """Each certificate has its purpose, name, key and authority."""
-        authorities = self.secret("plimsoll/plimsoll-ca")
-        self.assertEqual(set(authorities), {
-            "servers-ca.crt", "servers-ca.key", "clients-ca.crt",
-            "clients-ca.key"})
-        for name, (signer, trusted, purpose, host) in LEAVES.items():
-            secret = self.secret(name)
-            self.assertEqual(set(secret), {"ca.crt", "tls.crt", "tls.key"})
-            self.assertEqual(secret["ca.crt"], authorities[f"{trusted}-ca.crt"])
-            said = self.openssl(
-                "verify", "-x509_strict", "-purpose", purpose,
-                "-verify_hostname", host, "-CAfile", "ca", "cert",
-                ca=authorities[f"{signer}-ca.crt"], cert=secret["tls.crt"])
-            self.assertEqual(said.stdout, "cert: OK\n", (name, said.stderr))
-            other = {"sslserver": "sslclient", "sslclient": "sslserver"}
-            said = self.openssl("verify", "-purpose", other[purpose],
-                                "-CAfile", "ca", "cert")
-            self.assertIn("unsuitable certificate purpose", said.stderr)
-            public = self.openssl("x509", "-in", "cert", "-noout", "-pubkey")
-            own = self.openssl("pkey", "-in", "key", "-pubout",
-                               key=secret["tls.key"])
-            self.assertEqual(public.stdout, own.stdout)
-        bundle = self.kube.get(WEBHOOK)["webhooks"][0]["clientConfig"][
-            "caBundle"]
-        self.assertEqual(base64.b64decode(bundle).decode(),
-                         authorities["servers-ca.crt"])
-        self.assertEqual(self.kube.get(SERVERS_CA)["data"],
-                         {"ca.crt": authorities["servers-ca.crt"]})
 
 
 class WhileTheJobRuns(CertificatesCase):
@@ -319,6 +133,20 @@ class WhileTheJobRuns(CertificatesCase):
                 self.assertNotEqual(new["tls.crt"], old["tls.crt"])
                 self.assertNotEqual(new["tls.key"], old["tls.key"])
 
+    def test_with_a_limit_only_what_ends_soon_is_renewed(self):
+        self.issue()
+        before = {name: self.secret(name) for name in LEAVES}
+        self.assertEqual(
+            self.issue("--renew-days=33").count("keeps a certificate"), 4)
+        self.assertEqual({name: self.secret(name) for name in LEAVES}, before)
+        self.kube.patch(f"{API}/secrets/plimsoll-scheduler-tls",
+                        {"data": None})
+        self.assertEqual(
+            self.issue("--renew-days=33").count("keeps a certificate"), 3)
+        self.assert_consistent()
+        self.assertNotIn("keeps a certificate",
+                         self.issue("--renew-days=366"))
+
     def test_further_names_and_the_lifetime_are_those_of_the_flags(self):
         self.issue("--dns-name", "load.example.com", "--days", "30")
         cert = self.secret("plimsoll/plimsoll-aggregator-tls")["tls.crt"]
@@ -378,40 +206,69 @@ class WhileTheJobRuns(CertificatesCase):
         self.assertIn(sentence, last)
         self.assertEqual(before, {name: self.secret(name) for name in before})
 
-    def test_an_authority_that_ends_first_is_not_used(self):
+    def test_an_authority_that_ends_first_is_renewed_with_its_key(self):
         good = self.secret("plimsoll/plimsoll-ca")
         self.addCleanup(self.kube.patch, CA, {"stringData": good})
-        self.openssl("req", "-x509", "-new", "-key", "key", "-subj", "/CN=old",
-                     "-days", "100", "-out", "old", "-addext",
-                     "keyUsage=critical,keyCertSign",
-                     key=good["servers-ca.key"])
-        old = (self.folder.path / "old").read_text()
+        old = self.make_authority(good["servers-ca.key"], 100)
         self.kube.patch(CA, {"stringData": {"servers-ca.crt": old}})
-        self.assert_refused("before its certificates would")
-        self.issue("--days", "99")
-        # The new authority signs, and the old one is still trusted.
-        self.kube.patch(CA, {"stringData": {
-            "servers-ca.crt": good["servers-ca.crt"] + old}})
-        self.issue()
+        self.assertIn("renewed the authorities", self.issue())
         self.assert_consistent()
+        renewed = self.secret("plimsoll/plimsoll-ca")
+        self.assertEqual(renewed["servers-ca.key"], good["servers-ca.key"])
+        self.assertTrue(renewed["servers-ca.crt"].endswith(old))
+        new = renewed["servers-ca.crt"].removesuffix(old)
+        for only in (old, new):
+            self.assert_signed_by(only)
+        # Its maker chose an id of the key. A leaf names the authority by it.
+        self.assertIn("\n                01:02:03:04\n", self.openssl(
+            "x509", "-in", "new", "-noout", "-text", new=new).stdout)
+        self.assertIn("uses the authorities", self.issue())
+        self.assertEqual(self.secret("plimsoll/plimsoll-ca"), renewed)
 
-    def test_an_authority_keeps_the_key_id_that_its_maker_chose(self):
-        good = self.secret("plimsoll/plimsoll-ca")
-        self.addCleanup(self.kube.patch, CA, {"stringData": good})
+    def assert_signed_by(self, authority):
+        """Whoever trusts this one alone accepts the servers."""
+        cert = self.secret("plimsoll/plimsoll-aggregator-tls")["tls.crt"]
+        said = self.openssl("verify", "-x509_strict", "-CAfile", "only",
+                            "cert", only=authority, cert=cert)
+        self.assertEqual(said.stdout, "cert: OK\n", said.stderr)
+
+    def make_authority(self, key, days, *signer):
+        """The certificate of an authority with this key, and with an id of
+        the key that its maker chose."""
         said = self.openssl(
             "req", "-x509", "-new", "-key", "key", "-config", "config",
-            "-extensions", "authority", "-days", "800", "-out", "own",
-            key=good["servers-ca.key"], config=(
+            "-extensions", "authority", "-days", str(days), "-out", "own",
+            *signer, key=key, config=(
                 "[req]\ndistinguished_name=name\nprompt=no\n"
                 "[name]\nCN=own\n"
                 "[authority]\nsubjectKeyIdentifier=01020304\n"
                 "basicConstraints=critical,CA:TRUE\n"
                 "keyUsage=critical,keyCertSign\n"))
         self.assertEqual(said.returncode, 0, said.stderr)
-        own = (self.folder.path / "own").read_text()
+        return (self.folder.path / "own").read_text()
+
+    def test_an_authority_that_another_has_signed_is_not_renewed(self):
+        good = self.secret("plimsoll/plimsoll-ca")
+        self.addCleanup(self.kube.patch, CA, {"stringData": good})
+        (self.folder.path / "ca").write_text(good["clients-ca.crt"])
+        (self.folder.path / "ca.key").write_text(good["clients-ca.key"])
+        own = self.make_authority(good["servers-ca.key"], 100,
+                                  "-CA", "ca", "-CAkey", "ca.key")
+        self.kube.patch(CA, {"stringData": {"servers-ca.crt": own}})
+        self.assert_refused("it ends too early: another authority has signed "
+                            "it")
+        self.assertEqual(self.secret("plimsoll/plimsoll-ca")[
+            "servers-ca.crt"], own)
+
+    def test_an_authority_keeps_the_key_id_that_its_maker_chose(self):
+        good = self.secret("plimsoll/plimsoll-ca")
+        self.addCleanup(self.kube.patch, CA, {"stringData": good})
+        own = self.make_authority(good["servers-ca.key"], 800)
         self.kube.patch(CA, {"stringData": {"servers-ca.crt": own}})
         self.issue()
         self.assert_consistent()
+        self.assertEqual(self.secret("plimsoll/plimsoll-ca")[
+            "servers-ca.crt"], own)
 
     def test_it_waits_for_an_api_server_that_is_away(self):
         path = self.folder.path / "away.kubeconfig"
@@ -466,6 +323,8 @@ class WhenTheJobIsOver(CertificatesCase):
         for line in self.apply().splitlines():
             self.assertTrue(line.endswith(" unchanged"), line)
 
+        self.assert_cron_job_has_the_rights_of_the_job_and_no_longer(thief)
+
         self.renew_job()
         eventually("the token ends with its pod", lambda: self.is_refused(
             thief, "Unauthorized"))
@@ -485,6 +344,19 @@ class WhenTheJobIsOver(CertificatesCase):
         self.kube.remove(self.kube.create(thief_pod("default")))
         self.assertIn(f"job.batch/{JOB} created", self.apply())
         self.install_again()
+
+    def assert_cron_job_has_the_rights_of_the_job_and_no_longer(self, thief):
+        args = self.run_cron_job()
+        self.assertIn("--renew-days=33", args)
+        token = self.job_token(NOW)
+        self.assertIn("keeps a certificate", self.issue(
+            *args[1:], kubeconfig=self.kubeconfig(token)))
+        self.assertTrue(self.is_refused(thief, "is over"))
+        second = Kube(self.kubeconfig(token))
+        pod = self.end_job("Succeeded", NOW)
+        self.await_condition("Complete", NOW)
+        self.assert_over(second, pod)
+        self.cluster.kubectl("-n", "plimsoll", "delete", "job", NOW)
 
     def install_again(self):
         """The API server stops to watch what only policies need when the last

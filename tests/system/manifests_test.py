@@ -83,14 +83,31 @@ class BusyNode(unittest.TestCase):
             self.assertEqual(other.get("readOnly", False), other != mount)
 
 
+def certificates(name):
+    """The first object of a file of the component."""
+    return next(yaml.safe_load_all((
+        ROOT / "deploy/components/certificates" / name).read_text()))
+
+
 class Certificates(unittest.TestCase):
+    def test_the_cron_job_runs_what_the_job_runs_and_keeps_what_is_good(self):
+        """Three nights come before the alert."""
+        job = certificates("job.yaml")["spec"]["template"]
+        nightly = certificates("cronjob.yaml")["spec"]["jobTemplate"]["spec"][
+            "template"]
+        args = nightly["spec"]["containers"][0]["args"]
+        alerts = (ROOT / "deploy/components/monitoring/alerts.yaml"
+                  ).read_text()
+        days = int(re.search(r"certificate_expiry_timestamp_seconds\)\s+- time"
+                             r"\(\) < (\d+) \* 86400", alerts).group(1))
+        args.remove(f"--renew-days={days + 3}")
+        self.assertEqual(nightly, job)
+
     def test_the_job_does_not_fail_while_its_pod_is_removed(self):
         """The limit goes on until kubelet has removed the pod, which took a
         quarter of an hour on a node without CPU time."""
-        job = next(d for d in yaml.safe_load_all((
-            ROOT / "deploy/components/certificates/job.yaml").read_text())
-            if d["kind"] == "Job")
-        self.assertGreaterEqual(job["spec"]["activeDeadlineSeconds"], DAY_S)
+        self.assertGreaterEqual(
+            certificates("job.yaml")["spec"]["activeDeadlineSeconds"], DAY_S)
 
     def test_all_that_the_job_writes_is_applied_with_it(self):
         """install.md applies these components before the workloads."""

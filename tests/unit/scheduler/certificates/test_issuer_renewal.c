@@ -1,5 +1,5 @@
-/* The daily run of the issuer renews certificates in time. Each day of a test is
- * a run with the clock of that day, and the Secrets stay between them. */
+/* The daily run of the issuer renews certificates in time. Each day of a test
+ * is a run with the clock of that day, and the Secrets stay between them. */
 #include "lib/base64.h"
 #include "scheduler/certificates/authorities.h"
 #include "tests/unit/scheduler/certificates/issuer_scene.h"
