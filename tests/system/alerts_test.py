@@ -31,6 +31,8 @@ BYTES, LIMIT = ("plimsoll_aggregator_database_bytes",
                 "plimsoll_aggregator_database_limit_bytes")
 EXPIRY = ('plimsoll_aggregator_certificate_expiry_timestamp_seconds'
           '{use="https"}')
+AUTHORITY = ('plimsoll_scheduler_authority_expiry_timestamp_seconds{'
+             + SCHEDULER + "}")
 DAY = 86400
 # Alert -> (series that make it fire, the labels of the alert, the texts that
 # have a figure or a name in them, series for which it stays quiet). A series is
@@ -74,6 +76,12 @@ CASES = {
         {EXPIRY: 3 * DAY}, {"use": "https"},
         {"description": "It expires in 2d 22h 0m 0s (https). Replace its "
          "files; no program restarts for that."}, {EXPIRY: 40 * DAY}),
+    "PlimsollAuthorityExpires": (
+        {AUTHORITY: 89 * DAY},
+        {"instance": "s1", "job": "plimsoll-scheduler"},
+        {"description": "s1 trusts it, and it expires in 88d 22h 0m 0s. Its "
+         "renewal needs no restart, and both are trusted meanwhile."},
+        {AUTHORITY: 91 * DAY}),
     # kube-scheduler leads, and its series is another one.
     "PlimsollSchedulerWithoutLeader": (
         {OURS: 0, STOCK: 1}, {}, {}, {OURS: 1}),
