@@ -25,7 +25,8 @@ WORKLOADS = {("DaemonSet", "plimsoll-agent"): "agent",
              ("StatefulSet", "plimsoll-aggregator"): "aggregator",
              ("Deployment", "plimsoll-scheduler"): "scheduler",
              ("Deployment", "plimsoll-extended"): "extender",
-             ("Job", "plimsoll-certificates-dev"): "certificates"}
+             ("Job", "plimsoll-certificates-dev"): "certificates",
+             ("CronJob", "plimsoll-certificates"): "certificates"}
 # The Job's name without the suffixes of components, which say that the Job is
 # another one.
 JOB = next(name for kind, name in WORKLOADS if kind == "Job")
@@ -116,6 +117,9 @@ class Template:
             out += [f"{indent}resources:",
                     f"{{{{- toYaml .Values.{program}.resources | "
                     f"nindent {len(indent) + 2} }}}}"]
+        elif words.startswith("schedule: "):
+            out.append(f"{indent}schedule: "
+                       f"{{{{ .Values.{program}.schedule | quote }}}}")
         elif words.startswith("storage: "):
             out += [f"{indent}storage: {{{{ .Values.{program}.storage.size "
                     "}}",
@@ -276,6 +280,9 @@ def facts_of(objects, version, registry, images):
     kube_scheduler = (ROOT / "deploy/components/extender/kube-scheduler.yaml")
     facts["KUBE_SCHEDULER"] = re.search(
         r"image: (\S+)", kube_scheduler.read_text()).group(1)
+    cron_job = (ROOT / "deploy/components/certificates/cronjob.yaml")
+    facts["SCHEDULE"] = re.search(
+        r'schedule: "(.+)"', cron_job.read_text()).group(1)
     for program, reference in images.items():
         facts[f"{program.upper()}_DIGEST"] = reference.partition("@")[2]
     return facts
@@ -296,7 +303,7 @@ def job_settings_digest(facts):
         else:
             part = name.rstrip(":")
             resources[part] = {}
-    text = json.dumps([image, {"resources": resources}],
+    text = json.dumps([image, resources],
                       sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 

@@ -32,6 +32,22 @@ class Commands(unittest.TestCase):
                     self.assertIn(f'"{name}", heading="{part.splitlines()[0]}"',
                                   re.sub(r"\s+", " ", TESTS))
 
+    def test_no_command_for_certificates_applies_an_overlay(self):
+        """A reader may have another one."""
+        commands = 0
+        for path in [ROOT / "deploy/preflight.sh", *DOCUMENTS]:
+            for part in re.split("^##+ ", path.read_text(), flags=re.M):
+                if "create job" in part and "cronjob/" in part:
+                    commands += part.count("create job")
+                    self.assertNotIn("kubectl apply -", part, path.name)
+        self.assertEqual(commands, 3)
+
+    def test_the_new_certificates_are_run_with_an_overlay_too(self):
+        """The default has no APIService that a wrong command breaks."""
+        overlays = (ROOT / "tests/deploy/overlays_test.py").read_text()
+        self.assertIn('follow("upgrade.md", heading="New certificates")',
+                      overlays)
+
     def test_the_targets_of_make_exist(self):
         targets = set(re.findall(r"^([a-z][\w.-]*):",
                                  (ROOT / "Makefile").read_text(), re.M))

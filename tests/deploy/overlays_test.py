@@ -3,6 +3,7 @@ import http.server
 import json
 import os
 import pathlib
+import re
 import socket
 import ssl
 import sys
@@ -15,7 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from harness import eventually, launcher  # noqa: E402
 from installation import FOREIGN, NAMESPACES  # noqa: E402
 from installation_case import (PART_OF, InstallationCase,  # noqa: E402
-                               new_world)
+                               fenced, new_world)
 from kubelet import own_network  # noqa: E402
 
 # As OpenShift's SCC `restricted-v2` gives them.
@@ -130,6 +131,37 @@ class Overlays(InstallationCase):
         eventually("an event says why the pod waits", lambda: any(
             "KVM missing" in e["note"] for e in self.kube.events(pod)))
         self.assertIsNone(self.kube.node_of(pod))
+
+    # ---- the API for kubectl ----
+
+    def test_the_documented_commands_keep_the_api_of_the_overlay_kubectl(self):
+        self.use("kubectl")
+        self.await_api()
+        pids, served = self.pids(), self.served()
+        authority = self.authority()
+        self.shell.follow("upgrade.md", heading="New certificates")
+        eventually("every server presents its new certificate",
+                   lambda: not set(self.served()) & set(served))
+        self.assertEqual(self.authority(), authority)
+        self.await_api()
+        self.assertEqual(self.pids(), pids)
+        self.shell.run("kubectl create namespace passing")
+        self.shell.run("kubectl delete namespace passing --timeout=60s")
+        # The steps of an upgrade, with this overlay.
+        self.shell.run(re.sub(
+            "-k deploy/", "-k deploy/overlays/kubectl",
+            fenced("upgrade.md", "--prune").partition("\nkubectl -n plimsoll "
+                                                     "rollout")[0]))
+        self.await_installation()
+        self.await_api()
+        self.assertEqual(self.pids(), pids)
+
+    def await_api(self):
+        """kube-apiserver reaches the aggregator, and believes it."""
+        eventually("the API serves all nodes", lambda: self.shell.try_(
+            "kubectl get nodeloads -o name").stdout.count("/node-") == 3)
+        self.shell.run("kubectl wait --for=condition=Available "
+                       "apiservice/v1alpha1.load.plimsoll.io --timeout=60s")
 
     # ---- users ----
 

@@ -224,6 +224,7 @@ class Chart(unittest.TestCase):
             "--set=aggregator.storage.maxDatabaseSize=7GiB",
             "--set=rebalance.mode=automatic", "--set=rebalance.makeRoom=off",
             "--set=scheduler.resources.limits.memory=1Gi",
+            "--set=certificates.schedule=7 1 * * 0",
             "--set=scheduler.extraArgs[0]=--log-level=debug")
         agent = things["DaemonSet", "plimsoll-agents", "plimsoll-agent"]
         pod = agent["spec"]["template"]["spec"]
@@ -242,6 +243,9 @@ class Chart(unittest.TestCase):
         self.assertEqual(container["args"][-3:], [
             "--rebalance=automatic", "--make-room=off", "--log-level=debug"])
         self.assertEqual(container["resources"]["limits"]["memory"], "1Gi")
+        self.assertEqual(things["CronJob", "plimsoll",
+                                "plimsoll-certificates"]["spec"]["schedule"],
+                         "7 1 * * 0")
 
     def test_a_job_of_the_same_name_is_the_same_job(self):
         """A Job cannot be changed, so `helm upgrade` and `kubectl apply` can
@@ -265,7 +269,10 @@ class Chart(unittest.TestCase):
     def test_a_job_of_another_image_has_another_name(self):
         """A Job cannot be changed, so `helm upgrade` makes another one."""
         dashed = VERSION.replace(".", "-")
-        self.assertEqual(self.job_name(), f"plimsoll-certificates-{dashed}")
+        same = f"plimsoll-certificates-{dashed}"
+        self.assertEqual(self.job_name(), same)
+        self.assertEqual(self.job_name("--set=certificates.schedule=@daily"),
+                         same)
         names = {self.job_name(option) for option in (
             "--set=agent.resources.limits.memory=1Gi",
             "--set=image.registry=a.example.com",

@@ -9,6 +9,6 @@
 {{/* A Job cannot be changed: with other values it gets another name. */}}
 {{- define "plimsoll.certificatesJob" -}}
 @JOB@
-{{- $made := list .Values.image .Values.certificates | toJson | sha256sum | trunc 8 -}}
+{{- $made := list .Values.image .Values.certificates.resources | toJson | sha256sum | trunc 8 -}}
 {{- if ne $made "@JOB_SETTINGS@" }}-{{ $made }}{{ end }}
 {{- end }}
