@@ -343,25 +343,6 @@ static void a_renewed_authority_keeps_the_id_of_its_key(void **state)
 	tls_fini(&ca);
 }
 
-static void what_another_authority_has_signed_is_not_renewed(void **state)
-{
-	const struct certificate_validity later = valid_for(1000);
-	struct tls_material ca = make_authority(100), made = { 0 },
-			    renewed = { 0 };
-	struct certificate_request request =
-		request_for(CERTIFICATE_FOR_SERVERS);
-	struct error err;
-
-	(void)state;
-	assert_int_equal(certificate_sign(&made, &request, &ca, NULL), 0);
-	assert_int_equal(
-		certificate_renew_authority(&renewed, &made, &later, &err),
-		-EINVAL);
-	assert_null(renewed.cert);
-	tls_fini(&made);
-	tls_fini(&ca);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -381,8 +362,6 @@ int main(void)
 		cmocka_unit_test(
 			a_renewed_authority_and_the_old_one_trust_each_others_certificates),
 		cmocka_unit_test(a_renewed_authority_keeps_the_id_of_its_key),
-		cmocka_unit_test(
-			what_another_authority_has_signed_is_not_renewed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
