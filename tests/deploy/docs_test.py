@@ -45,7 +45,7 @@ class Commands(unittest.TestCase):
     def test_the_new_certificates_are_run_with_an_overlay_too(self):
         """The default has no APIService that a wrong command breaks."""
         overlays = (ROOT / "tests/deploy/overlays_test.py").read_text()
-        self.assertIn('follow("upgrade.md", heading="New certificates")',
+        self.assertIn('follow("upgrade.md", heading="New certificates", **ours',
                       overlays)
 
     def test_the_targets_of_make_exist(self):

@@ -59,9 +59,10 @@ class Shell:
             ["bash", "-eu", "-c", line], cwd=self.folder, env=self.env,
             check=False, text=True, capture_output=True, timeout=PATIENCE_S)
 
-    def follow(self, document, kind="sh", heading=""):
-        """Runs the blocks of this kind of a document, unchanged: those below
-        a heading or all. Returns their output."""
+    def follow(self, document, kind="sh", heading="", overlay="deploy/"):
+        """Runs the blocks of this kind of a document: those below a heading or
+        all. They are unchanged, but name the overlay that the reader has.
+        Returns their output."""
         text = (ROOT / "docs" / document).read_text()
         if heading:
             text = re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", text,
@@ -69,7 +70,8 @@ class Shell:
         blocks = re.findall(rf"^```{kind}\n(.*?)^```", text, re.M | re.S)
         if not blocks:
             raise AssertionError(f"{document} has no such block: {heading}")
-        return "".join(self.run(block + "\n") for block in blocks)
+        return "".join(self.run(block.replace(
+            "-k deploy/", f"-k {overlay}") + "\n") for block in blocks)
 
     def run(self, line):
         done = self.try_(line)

@@ -3,7 +3,6 @@ import http.server
 import json
 import os
 import pathlib
-import re
 import socket
 import ssl
 import sys
@@ -16,7 +15,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from harness import eventually, launcher  # noqa: E402
 from installation import FOREIGN, NAMESPACES  # noqa: E402
 from installation_case import (PART_OF, InstallationCase,  # noqa: E402
-                               fenced, new_world)
+                               new_world)
 from kubelet import own_network  # noqa: E402
 
 # As OpenShift's SCC `restricted-v2` gives them.
@@ -135,26 +134,30 @@ class Overlays(InstallationCase):
     # ---- the API for kubectl ----
 
     def test_the_documented_commands_keep_the_api_of_the_overlay_kubectl(self):
-        self.use("kubectl")
+        self.addCleanup(self.empty_namespaces)
+        ours = {"overlay": "deploy/overlays/kubectl"}
+        self.shell.follow("install.md",
+                          heading="The certificates, then the rest", **ours)
+        self.await_installation()
         self.await_api()
         pids, served = self.pids(), self.served()
         authority = self.authority()
-        self.shell.follow("upgrade.md", heading="New certificates")
+        self.shell.follow("upgrade.md", heading="New certificates", **ours)
         eventually("every server presents its new certificate",
                    lambda: not set(self.served()) & set(served))
         self.assertEqual(self.authority(), authority)
         self.await_api()
-        self.assertEqual(self.pids(), pids)
         self.shell.run("kubectl create namespace passing")
         self.shell.run("kubectl delete namespace passing --timeout=60s")
-        # The steps of an upgrade, with this overlay.
-        self.shell.run(re.sub(
-            "-k deploy/", "-k deploy/overlays/kubectl",
-            fenced("upgrade.md", "--prune").partition("\nkubectl -n plimsoll "
-                                                     "rollout")[0]))
+        self.shell.follow("upgrade.md", heading="Steps", **ours)
         self.await_installation()
         self.await_api()
         self.assertEqual(self.pids(), pids)
+        self.addCleanup(self.shell.run, "kubectl label namespace vms "
+                        "plimsoll.io/schedule=enabled")
+        self.shell.follow("uninstall.md", **ours)
+        self.assertFalse([line for line in world.objects()
+                          if "plimsoll" in line])
 
     def await_api(self):
         """kube-apiserver reaches the aggregator, and believes it."""
