@@ -100,6 +100,7 @@ class Certificates(unittest.TestCase):
                   ).read_text()
         days = int(re.search(r"certificate_expiry_timestamp_seconds\)\s+- time"
                              r"\(\) < (\d+) \* 86400", alerts).group(1))
+        self.assertIn(f"--renew-days={days + 3}", args)
         args.remove(f"--renew-days={days + 3}")
         self.assertEqual(nightly, job)
 
