@@ -311,10 +311,13 @@ static void take_leaf(struct issuer *issuer,
 	const struct http_response *response)
 {
 	const struct leaf *leaf = leaf_of(issuer->step);
-	int64_t until_s = (int64_t)(clock_wall_us() / US_PER_S) +
-		issuer->config->renew_days * DAY_S;
+	const struct leaf_ends ends = {
+		.after_s = (int64_t)(clock_wall_us() / US_PER_S) +
+			issuer->config->renew_days * DAY_S,
+		.last_s = issuer->validity.until_s,
+	};
 	bool is_current = leaf_is_current(leaf, &issuer->authorities,
-		response->body, response->len, until_s);
+		response->body, response->len, &ends);
 
 	if (is_current) {
 		log_info("keeps a certificate",

@@ -116,21 +116,21 @@ static bool has_signed(const struct tls_material *signer, const char *cert)
 }
 
 static bool is_current(const struct tls_material *held, const struct leaf *leaf,
-	const struct authorities *authorities, int64_t until_s)
+	const struct authorities *authorities, const struct leaf_ends *ends)
 {
 	int64_t expiry_s = 0;
 
 	return held->ca != NULL && held->cert != NULL && held->key != NULL &&
 		strcmp(held->ca, trusted(leaf, authorities)) == 0 &&
 		certificate_expiry(&expiry_s, held->cert, NULL) == 0 &&
-		expiry_s > until_s &&
+		expiry_s > ends->after_s && expiry_s <= ends->last_s &&
 		certificate_check_pair(held->cert, held->key, NULL) == 0 &&
 		has_signed(signer_of(leaf, authorities), held->cert);
 }
 
 bool leaf_is_current(const struct leaf *leaf,
 	const struct authorities *authorities, const char *secret, size_t len,
-	int64_t until_s)
+	const struct leaf_ends *ends)
 {
 	struct json_value *parsed = NULL;
 	struct tls_material held;
@@ -145,7 +145,7 @@ bool leaf_is_current(const struct leaf *leaf,
 		.key = read_text(parsed, "data/tls.key"),
 	};
 	json_value_free_secret(parsed);
-	is = is_current(&held, leaf, authorities, until_s);
+	is = is_current(&held, leaf, authorities, ends);
 	tls_fini(&held);
 	return is;
 }

@@ -24,13 +24,20 @@ extern const struct leaf leaves[LEAVES];
 const char *leaf_namespace(const struct leaf *leaf,
 	const struct certificates_config *config);
 
-/* Whether the Secret, a JSON text, holds the certificate that its owner needs
- * until until_s, in seconds since 1970: the first certificate of its authority
- * has signed it, its key is there, and so is the authority that its owner has
- * to trust. False for texts that cannot be read. */
+/* When a certificate that is kept ends: after the one and not after the other,
+ * in seconds since 1970. One that ends later than a new one would was made by a
+ * clock that was ahead, and may not be valid yet. */
+struct leaf_ends {
+	int64_t after_s, last_s;
+};
+
+/* Whether the Secret, a JSON text, holds the certificate that its owner needs:
+ * the first certificate of its authority has signed it, its key is there, and
+ * so is the authority that its owner has to trust. False for texts that cannot
+ * be read. */
 bool leaf_is_current(const struct leaf *leaf,
 	const struct authorities *authorities, const char *secret, size_t len,
-	int64_t until_s);
+	const struct leaf_ends *ends);
 
 /* Signs a certificate with a new key and appends the merge patch that stores
  * both in the Secret, with the authority that its owner has to trust. For the

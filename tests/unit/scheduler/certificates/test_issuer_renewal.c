@@ -191,6 +191,17 @@ static void an_authority_that_outlives_its_certificates_is_renewed_in_time(
 		0, 0);
 }
 
+static void certificates_of_a_clock_that_was_ahead_are_made_anew(void **state)
+{
+	struct certificates_config config = daily();
+
+	(void)state;
+	assert_written(0, &config, 1, 4);
+	assert_written(400, &config, 0, 4);
+	assert_written(1, &config, 0, 4);
+	assert_written(2, &config, 0, 0);
+}
+
 static void change(const char *path, const char *data)
 {
 	size_t at = index_of(path);
@@ -262,6 +273,7 @@ int main(void)
 		test(certificates_are_renewed_before_their_end_and_not_earlier),
 		test(an_authority_is_renewed_while_it_can_sign),
 		test(an_authority_that_outlives_its_certificates_is_renewed_in_time),
+		test(certificates_of_a_clock_that_was_ahead_are_made_anew),
 		test(a_certificate_that_is_not_what_its_owner_needs_is_made_anew),
 	};
 
