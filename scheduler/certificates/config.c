@@ -26,7 +26,7 @@ static const struct option table[] = {
 	ROW(renew_days, "renew-days", OPTION_INTEGER, "DAYS", .fallback = "0",
 		.min = 0, .max = 1825,
 		.help = "keeps certificates that are valid for more days than "
-			"these; 0: makes all of them anew"),
+			"these; 0: renews all of them"),
 	ROW(dns_names, "dns-name", OPTION_LIST, "NAME",
 		.help = "further DNS name of the servers; may be repeated"),
 	ROW(webhook, "webhook-configuration", OPTION_TEXT, "NAME",

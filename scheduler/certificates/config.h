@@ -10,7 +10,7 @@ struct certificates_config {
 	const char *kubeconfig; /* NULL: see kube/config.h */
 	const char *namespace_name, *agents_namespace;
 	int64_t days;
-	int64_t renew_days;	      /* 0: all certificates are made anew */
+	int64_t renew_days;	      /* 0: all certificates are renewed */
 	struct option_list dns_names; /* further names of the servers */
 	const char *webhook;	      /* its configuration; NULL: none */
 	const char *api_service;      /* NULL: none */
