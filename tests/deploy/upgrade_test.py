@@ -28,7 +28,7 @@ OLD_SECRETS = {
         ("plimsoll", "clients-ca", "aggregator"),
     "plimsoll-scheduler-tls-hmb8k6h68g":
         ("plimsoll", "servers-ca", "scheduler")}
-ROUNDS = 3  # of new certificates
+ROUNDS = 2  # of new certificates, each with two runs
 world = None  # the cluster of all tests here
 
 
