@@ -15,37 +15,40 @@ static bool is_short(int64_t wanted, int64_t allocatable, int64_t requested)
 }
 
 static bool is_scalar_short(const struct amount *wanted,
-	const struct node *node)
+	const struct node *node, int64_t others)
 {
 	const struct node_resource *scalar =
 		node_scalar(node, wanted->resource);
 
 	return scalar == NULL ||
-		is_short(wanted->value, scalar->allocatable, scalar->requested);
+		is_short(wanted->value, scalar->allocatable,
+			others * scalar->requested);
 }
 
-static uint64_t filter_resources(const struct pod *pod, const struct node *node)
+/* others: 1: other pods hold what they request; 0: they do not count. */
+static uint64_t filter_resources(const struct pod *pod, const struct node *node,
+	int64_t others)
 {
 	const struct resources *r = &pod->requests;
 	uint64_t reasons = 0;
 
-	if ((int64_t)node->pod_count + 1 > node->max_pods) {
+	if (others * (int64_t)node->pod_count + 1 > node->max_pods) {
 		reasons |= BIT(REASON_PODS);
 	}
 	if (is_short(r->cpu_milli, node->cpu_milli,
-		    node->cpu_milli_requested)) {
+		    others * node->cpu_milli_requested)) {
 		reasons |= BIT(REASON_CPU);
 	}
 	if (is_short(r->memory_bytes, node->memory_bytes,
-		    node->memory_bytes_requested)) {
+		    others * node->memory_bytes_requested)) {
 		reasons |= BIT(REASON_MEMORY);
 	}
 	if (is_short(r->ephemeral_bytes, node->ephemeral_bytes,
-		    node->ephemeral_bytes_requested)) {
+		    others * node->ephemeral_bytes_requested)) {
 		reasons |= BIT(REASON_EPHEMERAL);
 	}
 	for (size_t i = 0; i < r->scalar_count; i++) {
-		if (is_scalar_short(&r->scalars[i], node)) {
+		if (is_scalar_short(&r->scalars[i], node, others)) {
 			reasons |= BIT(REASON_SCALAR + (unsigned int)i);
 		}
 	}
@@ -144,9 +147,17 @@ uint64_t filter_by_metrics(const struct pod *pod, const struct node *node,
 	return 0;
 }
 
-/* The filters that need only the pod and the node. */
+static bool are_taints_tolerated(const struct pod *pod, const struct node *node,
+	bool is_now)
+{
+	return (is_now ? taints_tolerated : taints_of_people_tolerated)(
+		&node->taints, &pod->tolerations);
+}
+
+/* The filters that need only the pod and the node. is_now: what passes counts:
+ * a cordon, and passing taints. */
 static uint64_t filter_admission(const struct prefilter *prefilter,
-	const struct node *node)
+	const struct node *node, bool is_now)
 {
 	const struct pod *pod = prefilter->pod;
 
@@ -156,14 +167,15 @@ static uint64_t filter_admission(const struct prefilter *prefilter,
 	if (prefilter_pins_other(prefilter, node)) {
 		return BIT(REASON_PINNED);
 	}
-	if (node->is_unschedulable && !pod->tolerations.has_unschedulable) {
+	if (is_now && node->is_unschedulable &&
+		!pod->tolerations.has_unschedulable) {
 		return BIT(REASON_UNSCHEDULABLE);
 	}
 	if (*pod->node_name != '\0' &&
 		strcmp(pod->node_name, node->name) != 0) {
 		return BIT(REASON_NODE_NAME);
 	}
-	if (!taints_tolerated(&node->taints, &pod->tolerations)) {
+	if (!are_taints_tolerated(pod, node, is_now)) {
 		return BIT(REASON_TAINT);
 	}
 	return node_is_selected(node, pod) ? 0 : BIT(REASON_AFFINITY);
@@ -183,26 +195,56 @@ static uint64_t filter_relations(struct prefilter *prefilter,
 			    : filter_affinity(&prefilter->affinity, node);
 }
 
+static uint64_t filter_features(const struct prefilter *prefilter,
+	const struct node *node)
+{
+	return (prefilter->features & ~node->features) != 0
+		? BIT(REASON_FEATURES)
+		: 0;
+}
+
 uint64_t filter_node(struct prefilter *prefilter, const struct node *node,
 	const struct filter_options *options, int64_t now_us)
 {
-	uint64_t reasons = filter_admission(prefilter, node);
+	uint64_t reasons = filter_admission(prefilter, node, true);
 
 	if (reasons == 0 && !has_free_ports(prefilter->pod, node)) {
 		reasons = BIT(REASON_PORTS);
 	}
 	if (reasons == 0) {
-		reasons = filter_resources(prefilter->pod, node);
+		reasons = filter_resources(prefilter->pod, node, 1);
 	}
 	if (reasons == 0 && !prefilter->is_plain) {
 		reasons = filter_relations(prefilter, node);
 	}
-	if (reasons == 0 && (prefilter->features & ~node->features) != 0) {
-		reasons = BIT(REASON_FEATURES);
+	if (reasons == 0) {
+		reasons = filter_features(prefilter, node);
 	}
 	return reasons != 0
 		? reasons
 		: filter_by_metrics(prefilter->pod, node, options, now_us);
+}
+
+uint64_t filter_empty_node(const struct prefilter *prefilter,
+	const struct node *node, int64_t now_us)
+{
+	static const struct filter_options without_limits = { 0 };
+	uint64_t reasons = filter_admission(prefilter, node, false);
+
+	if (reasons == 0) {
+		reasons = filter_resources(prefilter->pod, node, 0);
+	}
+	if (reasons == 0) {
+		reasons = (uint64_t)volumes_filter_places(&prefilter->volumes,
+				  node)
+			<< REASON_VOLUMES;
+	}
+	if (reasons == 0) {
+		reasons = filter_features(prefilter, node);
+	}
+	return reasons != 0 ? reasons
+			    : filter_by_metrics(prefilter->pod, node,
+				      &without_limits, now_us);
 }
 
 #define IN_USE                                                                 \

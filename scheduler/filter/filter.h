@@ -105,6 +105,14 @@ struct filter_options {
 uint64_t filter_node(struct prefilter *prefilter, const struct node *node,
 	const struct filter_options *options, int64_t now_us);
 
+/* Could the pod run on the node if no other pod were there or anywhere, and if
+ * the node were in order? The reasons of filter_node() but for what is in use,
+ * pod affinity and spread, a cordon, and taints that pass (objects/taint.h).
+ * The pod must request at most what the node has. Call prefilter_run_alone()
+ * before. */
+uint64_t filter_empty_node(const struct prefilter *prefilter,
+	const struct node *node, int64_t now_us);
+
 /* Only the filters of filter_node() by measured data. */
 uint64_t filter_by_metrics(const struct pod *pod, const struct node *node,
 	const struct filter_options *options, int64_t now_us);

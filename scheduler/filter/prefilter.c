@@ -78,20 +78,42 @@ static void count(struct prefilter *p)
 	affinity_prepare(&p->affinity, p->pod, p->cluster);
 }
 
-void prefilter_run(struct prefilter *prefilter, const struct pod *pod,
+static void begin(struct prefilter *p, const struct pod *pod,
 	const struct cluster *cluster)
 {
-	struct prefilter *p = prefilter;
-
 	p->pod = pod;
 	p->cluster = cluster;
 	p->refusal = pod->unsupported;
 	p->features = features_of(p);
 	prepare_names(p);
-	volumes_prepare(&p->volumes, pod, cluster);
+}
+
+/* Takes over the refusal of the volumes. */
+static void end_volumes(struct prefilter *p)
+{
 	if (p->refusal == NULL) {
 		p->refusal = p->volumes.refusal;
 	}
+}
+
+void prefilter_run_alone(struct prefilter *prefilter, const struct pod *pod,
+	const struct cluster *cluster)
+{
+	struct prefilter *p = prefilter;
+
+	begin(p, pod, cluster);
+	volumes_prepare_places(&p->volumes, pod, cluster);
+	end_volumes(p);
+}
+
+void prefilter_run(struct prefilter *prefilter, const struct pod *pod,
+	const struct cluster *cluster)
+{
+	struct prefilter *p = prefilter;
+
+	begin(p, pod, cluster);
+	volumes_prepare(&p->volumes, pod, cluster);
+	end_volumes(p);
 	count(p);
 	if (p->refusal == NULL && p->is_costly) {
 		p->refusal = constraint_cost_refusal;

@@ -32,6 +32,11 @@ struct prefilter {
 void prefilter_run(struct prefilter *prefilter, const struct pod *pod,
 	const struct cluster *cluster);
 
+/* The same for filter_empty_node() alone: without the counts, at a cost that
+ * does not grow with the cluster. */
+void prefilter_run_alone(struct prefilter *prefilter, const struct pod *pod,
+	const struct cluster *cluster);
+
 /* The names of nodes in the pod exclude this node, before any filter. */
 bool prefilter_pins_other(const struct prefilter *prefilter,
 	const struct node *node);

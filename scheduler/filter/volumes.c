@@ -296,7 +296,7 @@ static void find_new_volumes(struct volumes *v)
 	}
 }
 
-void volumes_prepare(struct volumes *volumes, const struct pod *pod,
+void volumes_prepare_places(struct volumes *volumes, const struct pod *pod,
 	const struct cluster *cluster)
 {
 	size_t count = pod->volumes.claim_count;
@@ -323,6 +323,17 @@ void volumes_prepare(struct volumes *volumes, const struct pod *pod,
 	add_zones(v);
 	find_new_volumes(v);
 	csi_drivers_prepare(v);
+}
+
+void volumes_prepare(struct volumes *volumes, const struct pod *pod,
+	const struct cluster *cluster)
+{
+	struct volumes *v = volumes;
+
+	volumes_prepare_places(v, pod, cluster);
+	if (v->is_skipped || v->refusal != NULL) {
+		return;
+	}
 	v->users = count_users(v);
 	v->counts_users = v->users > 0 || pod->volumes.disk_count > 0;
 	for (size_t i = 0; i < v->delayed_count; i++) {
@@ -395,6 +406,21 @@ static uint32_t filter_zones(const struct volumes *v, const struct node *node)
 		}
 	}
 	return 0;
+}
+
+uint32_t volumes_filter_places(const struct volumes *volumes,
+	const struct node *node)
+{
+	uint32_t reasons;
+
+	if (volumes->is_skipped) {
+		return 0;
+	}
+	if (!csi_drivers_are_there(volumes, node)) {
+		return bit(VOLUMES_DRIVER);
+	}
+	reasons = filter_bound(volumes, node);
+	return reasons != 0 ? reasons : filter_zones(volumes, node);
 }
 
 uint32_t volumes_filter(struct volumes *volumes, const struct node *node)

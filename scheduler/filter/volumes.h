@@ -95,6 +95,14 @@ void volumes_prepare(struct volumes *volumes, const struct pod *pod,
 	const struct cluster *cluster);
 void volumes_fini(struct volumes *volumes); /* zeroed is fine */
 
+/* Where the volumes are, whoever else uses them: instead of volumes_prepare()
+ * and volumes_filter(), at a cost that does not grow with the cluster. A claim
+ * without a volume is anywhere. */
+void volumes_prepare_places(struct volumes *volumes, const struct pod *pod,
+	const struct cluster *cluster);
+uint32_t volumes_filter_places(const struct volumes *volumes,
+	const struct node *node);
+
 /* Adds a nominated pod to the users of the claims, or removes it with sign -1.
  * As in kube-scheduler, this applies only if the incoming pod has disks or its
  * claims are in use, and compares claims by name in any namespace. */

@@ -30,6 +30,19 @@ static enum taint_effect effect_of(const struct json_value *object)
 		json_value_text_at(object, "effect", ""));
 }
 
+static bool is_passing(const char *key)
+{
+	static const char *const prefixes[] = { "node.kubernetes.io/",
+		"node.cloudprovider.kubernetes.io/" };
+
+	for (size_t i = 0; i < count_of(prefixes); i++) {
+		if (strncmp(key, prefixes[i], strlen(prefixes[i])) == 0) {
+			return true;
+		}
+	}
+	return strcmp(key, "kubevirt.io/drain") == 0;
+}
+
 static struct taint read_taint(struct interner *interner,
 	const struct json_value *object)
 {
@@ -37,6 +50,7 @@ static struct taint read_taint(struct interner *interner,
 		.key = hold_text(interner, object, "key"),
 		.value = hold_text(interner, object, "value"),
 		.effect = effect_of(object),
+		.is_passing = is_passing(json_value_text_at(object, "key", "")),
 	};
 }
 
@@ -148,15 +162,31 @@ void tolerations_fini(struct tolerations *tolerations,
 	*tolerations = (struct tolerations){ 0 };
 }
 
+static bool keeps_away(const struct taint *taint,
+	const struct tolerations *tolerations)
+{
+	return (taint->effect == TAINT_NO_SCHEDULE ||
+		       taint->effect == TAINT_NO_EXECUTE) &&
+		!is_tolerated(taint, tolerations);
+}
+
 bool taints_tolerated(const struct taints *taints,
 	const struct tolerations *tolerations)
 {
 	for (size_t i = 0; i < taints->count; i++) {
-		const struct taint *taint = &taints->list[i];
+		if (keeps_away(&taints->list[i], tolerations)) {
+			return false;
+		}
+	}
+	return true;
+}
 
-		if ((taint->effect == TAINT_NO_SCHEDULE ||
-			    taint->effect == TAINT_NO_EXECUTE) &&
-			!is_tolerated(taint, tolerations)) {
+bool taints_of_people_tolerated(const struct taints *taints,
+	const struct tolerations *tolerations)
+{
+	for (size_t i = 0; i < taints->count; i++) {
+		if (!taints->list[i].is_passing &&
+			keeps_away(&taints->list[i], tolerations)) {
 			return false;
 		}
 	}

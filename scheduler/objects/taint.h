@@ -20,6 +20,11 @@ enum taint_effect {
 struct taint {
 	uint32_t key, value; /* held */
 	enum taint_effect effect;
+	/* It tells of a condition or a drain of the node, and ends with it: its
+	 * key begins with node.kubernetes.io/ or
+	 * node.cloudprovider.kubernetes.io/, or is kubevirt.io/drain. People
+	 * set the others. */
+	bool is_passing;
 };
 
 struct taints {
@@ -58,6 +63,10 @@ void tolerations_fini(struct tolerations *tolerations,
 
 /* Every NoSchedule and NoExecute taint is tolerated. */
 bool taints_tolerated(const struct taints *taints,
+	const struct tolerations *tolerations);
+
+/* The same without passing taints. */
+bool taints_of_people_tolerated(const struct taints *taints,
 	const struct tolerations *tolerations);
 
 /* The number of PreferNoSchedule taints that are not tolerated. */

@@ -102,6 +102,36 @@ static void counts_intolerable_prefer_no_schedule_taints(void **state)
 	read_fini(&read);
 }
 
+static void taints_that_pass_are_not_those_of_people(void **state)
+{
+	static const struct {
+		const char *key;
+		bool is_passing;
+	} cases[] = {
+		{ "node.kubernetes.io/not-ready", true },
+		{ "node.kubernetes.io/unschedulable", true },
+		{ "node.cloudprovider.kubernetes.io/shutdown", true },
+		{ "kubevirt.io/drain", true },
+		{ "kubevirt.io/drained", false },
+		{ "node-role.kubernetes.io/control-plane", false },
+		{ "team", false },
+		{ "my.node.kubernetes.io/x", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < count_of(cases); i++) {
+		scoped_free char *taints = xasprintf(
+			"[{'key':'%s','effect':'NoExecute'}]", cases[i].key);
+		struct read read = read_both(taints, "[]");
+
+		assert_false(taints_tolerated(&read.taints, &read.tolerations));
+		assert_int_equal(taints_of_people_tolerated(&read.taints,
+					 &read.tolerations),
+			cases[i].is_passing);
+		read_fini(&read);
+	}
+}
+
 static void detects_the_toleration_of_unschedulable_nodes(void **state)
 {
 	struct read none = read_both("[]", "[]");
@@ -145,6 +175,7 @@ int main(void)
 		cmocka_unit_test(tolerates_exactly_like_upstream),
 		cmocka_unit_test(requires_a_toleration_for_every_taint),
 		cmocka_unit_test(counts_intolerable_prefer_no_schedule_taints),
+		cmocka_unit_test(taints_that_pass_are_not_those_of_people),
 		cmocka_unit_test(detects_the_toleration_of_unschedulable_nodes),
 		cmocka_unit_test(rejects_anything_but_a_list),
 	};
