@@ -279,6 +279,7 @@ WRAP_test_mq_tls = mq_file_end mq_unfinished_check
 WRAP_test_tls_watch = log_write tls_load
 WRAP_test_mover = $(FAKE_TIMERS) getrandom
 WRAP_test_mover_pressure = $(WRAP_test_mover)
+WRAP_test_reach = $(FAKE_TIMERS)
 WRAP_test_mover_choice = $(WRAP_test_mover)
 WRAP_test_mover_open_moves = $(WRAP_test_mover)
 WRAP_test_mover_terms = $(WRAP_test_mover)
@@ -290,11 +291,14 @@ WRAP_test_make_room_plans = $(WRAP_test_mover)
 WRAP_test_make_room_search = $(WRAP_test_mover)
 WRAP_test_moves = mover_new mover_actions planner_new room_report_new \
 	room_report_ask room_report_close question_client_tell \
-	room_report_forget
+	room_report_forget reach_new
 WRAP_test_sources_text = httpd_header_set
-WRAP_test_answers = $(FAKE_TIMERS)
+WRAP_test_answers = $(FAKE_TIMERS) reach_stats reach_vm
+WRAP_test_vm_reach = $(FAKE_TIMERS) questions_ask questions_cancel \
+	questions_has_leader
+WRAP_test_load_list = vm_reach_nodes
 WRAP_test_api_outlook = $(FAKE_TIMERS) questions_ask questions_cancel \
-	httpd_reply httpd_reply_error
+	httpd_reply httpd_reply_error vm_reach_new
 WRAP_bench_cluster_copy = clock_monotonic_us
 WRAP_test_hour_scan = chunk_open chunk_close chunk_bytes
 WRAP_test_ingest = timer_start commit_interval_us sqlite3_busy_timeout
@@ -822,9 +826,10 @@ bench-rebalance: packages-test ## what policies of moves leave: TRACES=DIR
 
 bench-rule: packages-test ## a round of moves over 1,000 nodes, 30,000 VMs
 	@$(MAKE) -s -j$(JOBS) $(OUT)/tests/bench/bench_rule \
-		$(OUT)/tests/bench/bench_mover
+		$(OUT)/tests/bench/bench_mover $(OUT)/tests/bench/bench_reach
 	@$(OUT)/tests/bench/bench_rule
 	@$(OUT)/tests/bench/bench_mover
+	@$(OUT)/tests/bench/bench_reach
 
 .PHONY: bench-api
 bench-api: packages-test ## lists of load.plimsoll.io, of 1,000 nodes, 30,000 VMs

@@ -1,6 +1,7 @@
 /* Questions that people ask an aggregator and the leading scheduler answers:
  * where a VM would be placed, which moves a plan has, and what the scheduler
- * expects of the nodes, or knows of a VM.
+ * expects of the nodes, or knows of a VM. The aggregator itself asks how many
+ * nodes VMs can reach.
  *
  * The leader sends a question_request to every aggregator and gets a question
  * in reply. It sends the answer in parts, because an answer may be larger than
@@ -24,6 +25,7 @@ enum {
 	REBALANCE_MODE_MAX = 16,
 	REBALANCE_WHY_MAX = 512,
 	QUESTION_KINDS_UNSAID = 2,
+	REACH_PAGE = 1000, /* VMs */
 };
 
 /* The asker gets no answer later than this. */
@@ -33,6 +35,12 @@ enum question_kind {
 	QUESTION_PLACEMENT,
 	QUESTION_PLAN,
 	QUESTION_OUTLOOK, /* on the cluster, or on a VM of the namespace */
+	/* How many nodes each VM can reach (scheduler/mover/reach.h), of all
+	 * namespaces. The body is {"from": N}, the number of VMs that earlier
+	 * pages had, or {}. The answer is a page of REACH_PAGE VMs:
+	 * {"reach": {"NAMESPACE/VM": nodes, ...}, "next": N}, the last one
+	 * without next. */
+	QUESTION_REACH,
 	QUESTION_KINDS,
 };
 
@@ -61,10 +69,16 @@ static inline bool question_kinds_have(uint32_t kinds, enum question_kind kind)
 	return (uint32_t)kind < (kinds == 0 ? QUESTION_KINDS_UNSAID : kinds);
 }
 
+/* The question may be about no namespace. */
+static inline bool question_spans_namespaces(enum question_kind kind)
+{
+	return kind == QUESTION_OUTLOOK || kind == QUESTION_REACH;
+}
+
 struct question {
 	uint64_t id; /* 0: there is none, and the rest is unused */
 	enum question_kind kind;
-	/* "" for an outlook on the cluster alone. */
+	/* "" for an outlook on the cluster, and for a reach. */
 	char namespace[DECISION_NAME_MAX];
 	/* The asker may know the VMs of all namespaces, not only of this. */
 	bool is_visible;

@@ -141,7 +141,7 @@ int wire_question_from(struct question *out, const Plimsoll__Question *wire,
 	}
 	r = wire_check_enum((int)wire->kind, QUESTION_KINDS - 1, "kind", err);
 	if (r == 0) {
-		r = (wire->kind == PLIMSOLL__QUESTION_KIND__QUESTION_OUTLOOK
+		r = (question_spans_namespaces((enum question_kind)wire->kind)
 				? wire_get_optional_name
 				: wire_get_name)(out->namespace,
 			sizeof(out->namespace), wire->namespace_, "namespace",

@@ -33,6 +33,7 @@ struct moves {
 	struct planner *planner;
 	struct make_room *room; /* NULL with --make-room off */
 	struct room_report *report;
+	struct reach *reach;
 	LIST_HEAD(room_requests, room_request) requests;
 };
 
@@ -131,6 +132,24 @@ static void open_planner(struct moves *moves)
 		move_actions_kubevirt(actions), moves->planner);
 }
 
+static bool knows_vms(void *owner)
+{
+	struct moves *moves = owner;
+	scoped_buffer struct buffer why = BUFFER_MAX(WHY_MAX);
+
+	return leads(moves) && kubevirt_is_ready(moves_kubevirt(moves), &why);
+}
+
+static void open_reach(struct moves *moves)
+{
+	moves->reach = reach_new(
+		&(const struct reach_options){ .loop = moves->options.loop,
+			.cache = moves->options.cache,
+			.kubevirt = moves_kubevirt(moves),
+			.is_ready = knows_vms,
+			.owner = moves });
+}
+
 static void open_room(struct moves *moves)
 {
 	const struct moves_options *o = &moves->options;
@@ -163,6 +182,7 @@ struct moves *moves_new(const struct moves_options *options)
 	if (scheduler_config_moves(options->config)) {
 		open_mover(moves);
 		open_planner(moves);
+		open_reach(moves);
 		open_room(moves);
 	}
 	set_teller(moves,
@@ -183,6 +203,7 @@ void moves_close(struct moves *moves)
 	}
 	set_teller(moves, &(const struct rebalance_teller){ 0 });
 	moves_forget_rooms(moves);
+	reach_close(moves->reach);
 	planner_close(moves->planner);
 	room_report_close(moves->report);
 	make_room_close(moves->room);
@@ -251,6 +272,7 @@ void moves_stats(struct moves *moves, struct moves_stats *out)
 	}
 	mover_stats(moves->mover, &out->mover);
 	planner_stats(moves->planner, &out->planner);
+	reach_stats(moves->reach, &out->reach);
 	if (moves->room != NULL) {
 		make_room_stats(moves->room, &out->room);
 		/* Either flag orders moves. */
@@ -436,5 +458,6 @@ static void forget_room(void *moves, void *owner)
 
 struct answers_room moves_room(struct moves *moves)
 {
-	return (struct answers_room){ ask_room, forget_room, moves };
+	return (struct answers_room){ ask_room, forget_room, moves,
+		moves->reach };
 }

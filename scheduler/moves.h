@@ -9,6 +9,7 @@
 #include "scheduler/config.h"
 #include "scheduler/make_room/make_room.h"
 #include "scheduler/mover/mover.h"
+#include "scheduler/mover/reach.h"
 #include "scheduler/planner/planner.h"
 
 #include <stdbool.h>
@@ -66,6 +67,7 @@ struct moves_stats {
 	struct mover_stats mover;
 	struct make_room_stats room; /* zeros with --make-room off */
 	struct planner_stats planner;
+	struct reach_stats reach;
 };
 void moves_stats(struct moves *moves, struct moves_stats *out);
 

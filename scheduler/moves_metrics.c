@@ -79,9 +79,28 @@ static void write_room(struct buffer *out, const struct make_room_stats *room)
 		(double)room->without_plan);
 }
 
+/* Without the first series, nothing is known. */
+static void write_reach(struct buffer *out, const struct reach_stats *reach)
+{
+	if (reach->is_known) {
+		exposition_single(out,
+			"plimsoll_scheduler_vms_that_reach_no_other_node",
+			"Running VMs whose next pod no other node could take, "
+			"if it were empty",
+			EXPOSITION_GAUGE, (double)reach->stranded);
+	}
+	exposition_single(out, "plimsoll_scheduler_reach_seconds",
+		"Work of the last look at how many nodes VMs can reach",
+		EXPOSITION_GAUGE, reach->work_s);
+	exposition_single(out, "plimsoll_scheduler_reach_slice_max_seconds",
+		"The longest time for which such a look held the event loop",
+		EXPOSITION_GAUGE, reach->longest_slice_s);
+}
+
 void moves_metrics_write(struct buffer *out, const struct moves_stats *stats)
 {
 	write_mover(out, &stats->mover);
 	write_room(out, &stats->room);
 	write_planner(out, &stats->planner);
+	write_reach(out, &stats->reach);
 }

@@ -99,8 +99,10 @@ static void serve_loads(const struct api_sources *sources,
 	const struct rest_path *path, struct api_parameters *p,
 	struct httpd_request *request)
 {
+	const struct api_outlook *outlook = sources->api->outlook;
 	const struct load_view view = { sources->api->live,
-		sources->api->identities, sources->nodes, sources->pods };
+		sources->api->identities, sources->nodes, sources->pods,
+		outlook == NULL ? NULL : api_outlook_reach(outlook) };
 	struct load_query query = { .kind = path->kind,
 		.namespace = path->namespace,
 		.name = path->name,

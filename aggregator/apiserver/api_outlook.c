@@ -1,5 +1,6 @@
 #include "aggregator/apiserver/api_outlook.h"
 
+#include "aggregator/apiserver/vm_reach.h"
 #include "aggregator/ingest/questions.h"
 #include "lib/clock.h"
 #include "lib/json.h"
@@ -24,6 +25,7 @@ struct api_outlook {
 	struct timer *timer; /* runs while the scheduler is asked */
 	size_t asked;	     /* questions; others wait only behind these */
 	struct query_cache *caches[CACHES];
+	struct vm_reach *reach;
 };
 
 /* The name of a VM; empty: the cluster. Unused bytes are 0. */
@@ -236,7 +238,13 @@ struct api_outlook *api_outlook_new(uv_loop_t *loop,
 	all->timer = timer_new(loop, expire, all);
 	all->caches[CLUSTER] = new_cache(all, 1, 1);
 	all->caches[VMS] = new_cache(all, OUTLOOK_VMS_MAX, OUTLOOK_VMS_ASKED);
+	all->reach = vm_reach_new(loop, questions);
 	return all;
+}
+
+const struct vm_reach *api_outlook_reach(const struct api_outlook *all)
+{
+	return all->reach;
 }
 
 void api_outlook_stop(struct api_outlook *all)
@@ -254,6 +262,7 @@ void api_outlook_free(struct api_outlook *all)
 	for (int i = 0; i < CACHES; i++) {
 		query_cache_free(all->caches[i]);
 	}
+	vm_reach_free(all->reach);
 	timer_close(all->timer);
 	free(all);
 }

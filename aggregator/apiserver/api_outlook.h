@@ -1,5 +1,5 @@
 /* Outlooks: what the leading scheduler believes of the cluster, or knows of a
- * VM.
+ * VM; and how many nodes each VM can reach (vm_reach.h).
  *
  * The scheduler is asked for one at most once in OUTLOOK_KEPT_US, or
  * OUTLOOK_VM_KEPT_US, however many want it: those who ask meanwhile share the
@@ -29,6 +29,7 @@ enum {
 
 struct api_outlook;
 struct questions;
+struct vm_reach;
 
 /* questions outlive it. Never NULL. */
 struct api_outlook *api_outlook_new(uv_loop_t *loop,
@@ -38,6 +39,9 @@ struct api_outlook *api_outlook_new(uv_loop_t *loop,
  * it. */
 void api_outlook_serve(struct api_outlook *all, const struct rest_path *path,
 	struct httpd_request *request);
+
+/* Borrowed. */
+const struct vm_reach *api_outlook_reach(const struct api_outlook *all);
 
 /* Open requests get a 503, and so does every later one. NULL is fine. */
 void api_outlook_stop(struct api_outlook *all);

@@ -39,6 +39,7 @@ static const struct api_column vm_columns[] = {
 	{ "Target", text_type, "The node that it moves to", 1 },
 	{ "Memory Pressure", text_type, "Share of time waiting for memory", 1 },
 	{ "IO Pressure", text_type, "Share of time waiting for I/O", 1 },
+	{ "Reach", text_type, "Other nodes that could take it if empty", 1 },
 };
 
 static const struct api_column decision_columns[] = {

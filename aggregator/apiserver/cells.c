@@ -5,6 +5,7 @@
 #include "aggregator/apiserver/status_object.h"
 #include "lib/clock.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -15,6 +16,14 @@ enum { CELL_MAX = 64 };
 static void put_text(struct json *j, const char *text)
 {
 	json_string(j, NULL, text == NULL || *text == '\0' ? "<none>" : text);
+}
+
+static void put_count(struct json *j, uint64_t count)
+{
+	char text[CELL_MAX];
+
+	(void)snprintf(text, sizeof(text), "%" PRIu64, count);
+	json_string(j, NULL, count == REPORT_UNKNOWN ? unknown : text);
 }
 
 static void put_cores(struct json *j, double cores)
@@ -131,6 +140,7 @@ void cells_of_vm(struct json *j, const void *object)
 	put_text(j, vm->pod_list.count > 1 ? vm->pods[1].node_name : NULL);
 	put_vm_share(j, vm->load.memory_pressure);
 	put_vm_share(j, vm->load.io_pressure);
+	put_count(j, vm->reachable_nodes);
 }
 
 void cells_of_decision(struct json *j, const void *object)

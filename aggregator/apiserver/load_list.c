@@ -156,6 +156,7 @@ static bool write_vm(struct json *j, const struct load_list *list, size_t at,
 		return false;
 	}
 	vm_object_end(&object, clock_wall_us());
+	object.reachable_nodes = load_reach(&list->view, key);
 	write_item(j, list,
 		&(struct api_item){ .kind = API_VM_LOADS,
 			.namespace = namespace,

@@ -1,15 +1,19 @@
 #include "aggregator/apiserver/load_match.h"
 
 #include "aggregator/apiserver/load_objects.h"
+#include "aggregator/apiserver/vm_reach.h"
 #include "aggregator/live/live.h"
 #include "lib/clock.h"
 #include "lib/memory.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 const char load_node_fields[] = "metadata.name status.state status.hottest";
 const char load_vm_fields[] =
-	"metadata.name metadata.namespace spec.nodeName status.state";
+	"metadata.name metadata.namespace spec.nodeName status.state "
+	"status.reachableNodes";
 
 /* An object that is matched; its texts are borrowed. */
 struct candidate {
@@ -73,6 +77,25 @@ static const char *hottest_of(const struct live_node *node)
 	return heat.resource;
 }
 
+uint64_t load_reach(const struct load_view *view, const char *key)
+{
+	return view->reach == NULL
+		? REPORT_UNKNOWN
+		: vm_reach_nodes(view->reach, key, clock_monotonic_us());
+}
+
+/* A reach that is not known has no value, and differs from every number. */
+static bool has_reach(const struct candidate *candidate,
+	const struct selector_values *values)
+{
+	uint64_t nodes = load_reach(candidate->view, candidate->key);
+	char text[32];
+
+	(void)snprintf(text, sizeof(text), "%" PRIu64, nodes);
+	return selector_values_have(values,
+		nodes == REPORT_UNKNOWN ? NULL : text);
+}
+
 static bool has_field(const void *owner, const char *key,
 	const struct selector_values *values)
 {
@@ -89,6 +112,9 @@ static bool has_field(const void *owner, const char *key,
 	}
 	if (strcmp(key, "spec.nodeName") == 0) {
 		return is_on(candidate, values);
+	}
+	if (strcmp(key, "status.reachableNodes") == 0) {
+		return has_reach(candidate, values);
 	}
 	node = live_find(candidate->view->live, first_node(candidate));
 	if (node == NULL) {

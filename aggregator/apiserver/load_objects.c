@@ -184,9 +184,12 @@ static const struct api_model_field vm_status_fields[] = {
 #define X(field, metric, help) VM_ROW(vm_object, field, help)
 	VM_LOAD_FIELDS(X)
 #undef X
-		{ API_NESTED(pods, LIST, vm_object, pod_list, &vm_pod_model),
-			"The launcher pods: two while the VM moves, the source "
-			"first" },
+		{ API_FIELD(COUNT, vm_object, reachable_nodes),
+			"Other nodes that could take the VM if they were "
+			"empty" },
+	{ API_NESTED(pods, LIST, vm_object, pod_list, &vm_pod_model),
+		"The launcher pods: two while the VM moves, the source "
+		"first" },
 };
 
 static const struct api_model vm_spec_model =
@@ -248,6 +251,7 @@ void vm_object_end(struct vm_object *object, uint64_t wall_us)
 #undef X
 	}
 	object->pod_list.items = object->pods;
+	object->reachable_nodes = REPORT_UNKNOWN;
 	object->node_name = source->node_name;
 	object->state = source->state;
 	object->age_seconds = source->age_seconds;

@@ -34,7 +34,8 @@ struct vm_object {
 	const char *node_name; /* the source's while the VM moves */
 	const char *state;
 	double age_seconds;
-	struct vm_load load; /* sums, and the largest shares */
+	struct vm_load load;	  /* sums, and the largest shares */
+	uint64_t reachable_nodes; /* REPORT_UNKNOWN: not known */
 	struct vm_pod_object pods[VM_OBJECT_PODS];
 	struct api_model_list pod_list;
 };
@@ -66,7 +67,7 @@ void node_object_fini(struct node_object *object);
 void vm_object_add(struct vm_object *object, const struct live_node *node,
 	size_t i, uint64_t now_us);
 
-/* After the last pod. */
+/* After the last pod, and before reachable_nodes is set. */
 void vm_object_end(struct vm_object *object, uint64_t wall_us);
 
 /* "Fresh", "Stale", "Lost". */

@@ -9,6 +9,7 @@
 struct field_cells;
 struct identities;
 struct live;
+struct vm_reach;
 
 /* The state that is listed; outlives the streams. */
 struct load_view {
@@ -16,6 +17,7 @@ struct load_view {
 	const struct identities *identities; /* or NULL: no VMs */
 	const struct object_labels *nodes;   /* by name; or NULL */
 	const struct object_labels *pods;    /* by uid; or NULL */
+	const struct vm_reach *reach;	     /* or NULL */
 };
 
 struct load_query {

@@ -102,7 +102,8 @@ static int check_asked(const struct question_book *book,
 			"the spec has %zu bytes, not up to %d", asked->len,
 			QUESTION_BODY_MAX);
 	}
-	if ((*asked->namespace == '\0' && asked->kind != QUESTION_OUTLOOK) ||
+	if ((*asked->namespace == '\0' &&
+		    !question_spans_namespaces(asked->kind)) ||
 		strlen(asked->namespace) >= DECISION_NAME_MAX) {
 		return error_set(err, -EINVAL, "that is no namespace's name");
 	}

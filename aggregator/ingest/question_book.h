@@ -45,7 +45,7 @@ typedef void (*question_done)(void *owner, unsigned status, const char *body,
 /* A question before it is open; everything is borrowed. */
 struct asked {
 	enum question_kind kind;
-	const char *namespace; /* "": an outlook on the cluster */
+	const char *namespace; /* "": see question_spans_namespaces() */
 	bool is_visible;       /* the user may list the VMs of all namespaces */
 	const char *body;
 	size_t len;

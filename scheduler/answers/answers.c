@@ -10,6 +10,7 @@
 #include "scheduler/answers/outlooks.h"
 #include "scheduler/answers/placement_answer.h"
 #include "scheduler/answers/plan_answer.h"
+#include "scheduler/answers/reach_answer.h"
 #include "scheduler/answers/spec.h"
 #include "scheduler/answers/subject.h"
 #include "scheduler/cache/reservations.h"
@@ -387,6 +388,27 @@ static void find_place(struct answers *answers, struct json_value *value,
 	}
 }
 
+/* ---- reaches ---- */
+
+static void tell_reach(struct answers *answers, const struct json_value *value,
+	const struct question_ref *ref)
+{
+	scoped_buffer struct buffer body = BUFFER_MAX(ANSWER_BODY_MAX);
+
+	if (answers->options.planner == NULL) {
+		refuse(answers, ref, 503,
+			"nothing watches KubeVirt with --rebalance off and "
+			"--make-room off");
+	} else if (!reach_answer_write(&body, answers->options.room.reach,
+			   value)) {
+		refuse(answers, ref, 503,
+			"what VMs can reach is not known yet; ask again in a "
+			"few seconds");
+	} else {
+		answer(answers, ref, 200, &body);
+	}
+}
+
 /* ---- all ---- */
 
 static bool leads(void *owner)
@@ -418,6 +440,8 @@ static void on_ask(void *owner, const struct question *question,
 		find_place(answers, take_ptr(value), question, ref);
 	} else if (question->kind == QUESTION_PLAN) {
 		find_plan(answers, value, question, ref);
+	} else if (question->kind == QUESTION_REACH) {
+		tell_reach(answers, value, &ref);
 	} else {
 		outlooks_ask(&answers->outlooks, value, question, &ref);
 	}

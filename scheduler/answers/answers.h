@@ -30,9 +30,10 @@ struct policy;
 struct profile_client;
 struct question_client;
 struct queue;
+struct reach;
 struct reservations;
 
-/* moves_ask_room() and moves_forget_room(). */
+/* moves_ask_room() and moves_forget_room(); and the reach of VMs. */
 struct answers_room {
 	void (*ask)(void *moves,
 		void (*done)(void *owner, int status,
@@ -40,6 +41,7 @@ struct answers_room {
 		void *owner);
 	void (*forget)(void *moves, void *owner);
 	void *moves;
+	const struct reach *reach;
 };
 
 /* All outlive the answers. */

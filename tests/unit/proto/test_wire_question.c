@@ -140,26 +140,34 @@ static void an_empty_question_has_nothing_but_its_kind(void **state)
 	wire_reply_fini(&back);
 }
 
-static void only_an_outlook_needs_no_namespace(void **state)
+static void outlooks_and_reaches_need_no_namespace(void **state)
 {
+	static const bool needs[QUESTION_KINDS] = {
+		[QUESTION_PLACEMENT] = true,
+		[QUESTION_PLAN] = true,
+	};
 	char body[] = "{}";
-	struct question question = { .id = 9,
-		.kind = QUESTION_OUTLOOK,
-		.body = body,
-		.len = 2 };
-	scoped_buffer struct buffer bytes = BUFFER_MAX(BYTES_MAX);
-	scoped_buffer struct buffer other = BUFFER_MAX(BYTES_MAX);
-	struct wire_reply back;
 
 	(void)state;
-	wire_pack_question(&bytes, &question);
-	assert_int_equal(take_reply(&back, &bytes, NULL), 0);
-	assert_int_equal(back.question.kind, QUESTION_OUTLOOK);
-	assert_string_equal(back.question.namespace, "");
-	wire_reply_fini(&back);
-	question.kind = QUESTION_PLAN;
-	wire_pack_question(&other, &question);
-	assert_int_equal(take_reply(&back, &other, NULL), -EBADMSG);
+	for (int kind = 0; kind < QUESTION_KINDS; kind++) {
+		const struct question question = { .id = 9,
+			.kind = (enum question_kind)kind,
+			.body = body,
+			.len = 2 };
+		scoped_buffer struct buffer bytes = BUFFER_MAX(BYTES_MAX);
+		struct wire_reply back;
+
+		wire_pack_question(&bytes, &question);
+		if (needs[kind]) {
+			assert_int_equal(take_reply(&back, &bytes, NULL),
+				-EBADMSG);
+			continue;
+		}
+		assert_int_equal(take_reply(&back, &bytes, NULL), 0);
+		assert_int_equal(back.question.kind, kind);
+		assert_string_equal(back.question.namespace, "");
+		wire_reply_fini(&back);
+	}
 }
 
 static void a_scheduler_says_which_questions_it_answers(void **state)
@@ -278,7 +286,7 @@ static void refuses_a_question_out_of_its_bounds(void **state)
 		.body = body };
 
 	(void)state;
-	assert_question_refused(&question, "kind has the unknown value 3");
+	assert_question_refused(&question, "kind has the unknown value 4");
 	question.kind = QUESTION_PLACEMENT;
 	question.len = QUESTION_BODY_MAX + 1;
 	assert_question_refused(&question,
@@ -341,7 +349,7 @@ int main(void)
 		cmocka_unit_test(texts_about_moves_are_cut_and_made_printable),
 		cmocka_unit_test(a_question_comes_as_it_was_sent),
 		cmocka_unit_test(an_empty_question_has_nothing_but_its_kind),
-		cmocka_unit_test(only_an_outlook_needs_no_namespace),
+		cmocka_unit_test(outlooks_and_reaches_need_no_namespace),
 		cmocka_unit_test(a_scheduler_says_which_questions_it_answers),
 		cmocka_unit_test(a_part_of_an_answer_comes_as_it_was_sent),
 		cmocka_unit_test(an_ack_says_whether_the_answer_is_wanted),

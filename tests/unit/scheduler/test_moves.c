@@ -63,6 +63,13 @@ struct room_report *__wrap_room_report_new(uv_loop_t *loop, struct cache *cache,
 	return (struct room_report *)&report;
 }
 
+struct reach *__wrap_reach_new(const struct reach_options *options);
+struct reach *__wrap_reach_new(const struct reach_options *options)
+{
+	(void)options;
+	return NULL;
+}
+
 bool __wrap_room_report_ask(struct room_report *report,
 	void (*done)(void *owner, const char *fits, const char *error),
 	void *owner);

@@ -69,6 +69,16 @@ void __wrap_questions_cancel(struct questions *questions, const void *owner)
 	scene.cancelled++;
 }
 
+struct vm_reach *__wrap_vm_reach_new(uv_loop_t *loop,
+	struct questions *questions);
+struct vm_reach *__wrap_vm_reach_new(uv_loop_t *loop,
+	struct questions *questions)
+{
+	(void)loop;
+	(void)questions;
+	return NULL;
+}
+
 void __wrap_httpd_reply(struct httpd_request *request, int status,
 	const char *type, const char *body, size_t len);
 void __wrap_httpd_reply(struct httpd_request *request, int status,

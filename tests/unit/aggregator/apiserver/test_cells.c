@@ -30,6 +30,7 @@ static struct vm_object a_vm(void)
 	struct vm_object vm = { .node_name = "node-1",
 		.state = "Fresh",
 		.age_seconds = 3,
+		.reachable_nodes = 7,
 		.pod_list = { .count = 1 } };
 
 	vm_load_init(&vm.load);
@@ -47,7 +48,7 @@ static void a_vm_has_its_node_its_use_and_its_waits(void **state)
 	(void)state;
 	assert_cells(cells_of_vm, &vm,
 		"[\"node-1\",\"1.23\",\"2.00\",\"3.0Gi\",\"2.5%\","
-		"\"Fresh\",\"3s\",\"<none>\",\"0.0%\",\"0.0%\"]");
+		"\"Fresh\",\"3s\",\"<none>\",\"0.0%\",\"0.0%\",\"7\"]");
 }
 
 static void a_vm_that_moves_has_a_target(void **state)
@@ -58,13 +59,15 @@ static void a_vm_that_moves_has_a_target(void **state)
 	vm.pods[1].node_name = "node-2";
 	assert_cells(cells_of_vm, &vm,
 		"[\"node-1\",\"1.23\",\"2.00\",\"3.0Gi\",\"2.5%\","
-		"\"Fresh\",\"3s\",\"<none>\",\"0.0%\",\"0.0%\"]");
+		"\"Fresh\",\"3s\",\"<none>\",\"0.0%\",\"0.0%\",\"7\"]");
 	vm.pod_list.count = 2;
+	vm.reachable_nodes = REPORT_UNKNOWN;
 	vm.load.io_pressure = 0.5;
 	vm.load.memory_pressure = 0.25;
 	assert_cells(cells_of_vm, &vm,
 		"[\"node-1\",\"1.23\",\"2.00\",\"3.0Gi\",\"2.5%\","
-		"\"Fresh\",\"3s\",\"node-2\",\"25.0%\",\"50.0%\"]");
+		"\"Fresh\",\"3s\",\"node-2\",\"25.0%\",\"50.0%\",\"<unknown>"
+		"\"]");
 }
 
 static void ages_and_bytes_have_the_unit_that_fits(void **state)
@@ -89,7 +92,8 @@ static void ages_and_bytes_have_the_unit_that_fits(void **state)
 		struct vm_object vm = a_vm();
 		scoped_free char *cells = xasprintf(
 			"[\"node-1\",\"1.23\",\"2.00\",\"%s\",\"2.5%%\","
-			"\"Fresh\",\"%s\",\"<none>\",\"0.0%%\",\"0.0%%\"]",
+			"\"Fresh\",\"%s\",\"<none>\",\"0.0%%\",\"0.0%%\","
+			"\"7\"]",
 			cases[i].size, cases[i].age);
 
 		vm.age_seconds = cases[i].seconds;

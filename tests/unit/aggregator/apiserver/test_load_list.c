@@ -88,11 +88,26 @@ static int setup(void **state)
 	put_labels(f->pods, "web-old", "{\"tier\":\"front\"}", 1);
 	put_labels(f->pods, "web-new", "{\"tier\":\"new\"}", 2);
 	put_labels(f->nodes, "a", "{\"rack\":\"1\"}", 1);
-	f->view =
-		(struct load_view){ f->live, f->identities, f->nodes, f->pods };
+	f->view = (struct load_view){ .live = f->live,
+		.identities = f->identities,
+		.nodes = f->nodes,
+		.pods = f->pods };
 	f->title = *state;
 	*state = f;
 	return 0;
+}
+
+/* bank/vault has none. */
+uint64_t __wrap_vm_reach_nodes(const struct vm_reach *reach, const char *vm,
+	uint64_t now_us);
+uint64_t __wrap_vm_reach_nodes(const struct vm_reach *reach, const char *vm,
+	uint64_t now_us)
+{
+	(void)reach;
+	(void)now_us;
+	return strcmp(vm, "shop/web") == 0    ? 0
+		: strcmp(vm, "shop/api") == 0 ? 12
+					      : REPORT_UNKNOWN;
 }
 
 static int teardown(void **state)
@@ -521,6 +536,29 @@ static void a_node_counts_its_vms_with_and_without_names(void **state)
 	}
 }
 
+static void a_vm_has_its_reach_and_what_is_not_known_is_missing(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "status.reachableNodes=0", "web " },
+		{ "status.reachableNodes=12", "api " },
+		{ "status.reachableNodes!=0", "vault api " },
+	};
+	struct fixture *f = *state;
+	struct load_query query = all_of(API_VM_LOADS);
+
+	f->view.reach = (const struct vm_reach *)f;
+	(void)list(f, &query);
+	query.form = ACCEPT_TABLE;
+	(void)list(f, &query);
+	for (size_t i = 0; i < count_of(cases); i++) {
+		query = all_of(API_VM_LOADS);
+		assert_int_equal(
+			selector_parse_fields(&query.fields, cases[i][0], NULL),
+			0);
+		assert_names(list(f, &query), cases[i][1]);
+	}
+}
+
 #define LIST_TEST(name) golden_test(name, setup, teardown)
 
 int main(void)
@@ -542,6 +580,7 @@ int main(void)
 		LIST_TEST(one_object_in_a_table_is_its_only_row),
 		LIST_TEST(a_vm_has_the_load_of_its_own_pod),
 		LIST_TEST(a_node_counts_its_vms_with_and_without_names),
+		LIST_TEST(a_vm_has_its_reach_and_what_is_not_known_is_missing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

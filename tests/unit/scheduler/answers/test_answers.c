@@ -10,6 +10,7 @@
 #include "scheduler/kubevirt/kubevirt.h"
 #include "scheduler/loads/profile_client.h"
 #include "scheduler/loads/question_client.h"
+#include "scheduler/mover/reach.h"
 #include "scheduler/planner/planner.h"
 #include "tests/support/fake_timers.h"
 #include "tests/support/golden.h"
@@ -36,6 +37,7 @@ static struct scene {
 	unsigned cancelled;
 	uint64_t place_us; /* the time of a placement of a manifest */
 	uv_loop_t loop;
+	size_t vms;	     /* whose reach is known; 0: no look is complete */
 	query_done profiled; /* the question for a profile; NULL: none */
 	void *profiled_owner;
 	/* The last answer. */
@@ -99,6 +101,28 @@ bool planner_may_move(const struct planner *planner, const struct pod *pod,
 		buffer_text(why, scene.why_not);
 	}
 	return scene.why_not == NULL;
+}
+
+void __wrap_reach_stats(const struct reach *reach, struct reach_stats *out);
+void __wrap_reach_stats(const struct reach *reach, struct reach_stats *out)
+{
+	(void)reach;
+	*out = (struct reach_stats){ .is_known = scene.vms > 0,
+		.count = scene.vms };
+}
+
+const char *__wrap_reach_vm(const struct reach *reach, size_t i,
+	unsigned *nodes);
+const char *__wrap_reach_vm(const struct reach *reach, size_t i,
+	unsigned *nodes)
+{
+	static char name[32];
+
+	(void)reach;
+	assert_true(i < scene.vms);
+	(void)snprintf(name, sizeof(name), "shop/vm-%zu", i);
+	*nodes = (unsigned)i % 3;
+	return name;
 }
 
 static void ask_room(void *moves,
@@ -262,7 +286,7 @@ static int setup(void **state)
 		.queue = &scene.queue,
 		.planner = (struct planner *)any,
 		.kubevirt = (const struct kubevirt *)any,
-		.room = { ask_room, forget_room, &scene },
+		.room = { ask_room, forget_room, &scene, NULL },
 		.loop = &scene.loop,
 		.is_synced = is_synced,
 		.leads = leads };
@@ -620,6 +644,30 @@ static void an_outlook_on_a_vm_says_whether_it_may_be_moved(void **state)
 	assert_null(strstr(scene.body, "isMovable"));
 }
 
+static void what_vms_can_reach_comes_in_pages(void **state)
+{
+	(void)state;
+	ask_in("", QUESTION_REACH, "{}", 5);
+	expect(503, "what VMs can reach is not known yet");
+	scene.vms = REACH_PAGE + 2;
+	ask_in("", QUESTION_REACH, "{}", 6);
+	expect(200, "{\"reach\":{\"shop/vm-0\":0,\"shop/vm-1\":1,");
+	expect(200, "\"shop/vm-999\":0},\"next\":1000}");
+	assert_null(strstr(scene.body, "vm-1000"));
+	ask_in("", QUESTION_REACH, "{'from':1000}", 7);
+	expect(200, "{\"reach\":{\"shop/vm-1000\":1,\"shop/vm-1001\":2}}");
+	/* The VMs became fewer meanwhile, or somebody asks for nonsense. */
+	ask_in("", QUESTION_REACH, "{'from':1e300}", 8);
+	expect(200, "{\"reach\":{}}");
+	ask_in("", QUESTION_REACH, "{'from':-1}", 9);
+	expect(200, "{\"reach\":{\"shop/vm-0\":0,");
+	answers_close(scene.answers);
+	scene.options.planner = NULL;
+	scene.answers = answers_new(&scene.options);
+	ask_in("", QUESTION_REACH, "{}", 10);
+	expect(503, "nothing watches KubeVirt");
+}
+
 #define TEST(name) golden_test(name, setup, teardown)
 
 int main(void)
@@ -640,6 +688,7 @@ int main(void)
 		TEST(a_room_that_does_not_come_is_not_waited_for),
 		TEST(without_kubevirt_the_outlook_has_no_room),
 		TEST(an_outlook_on_a_vm_says_whether_it_may_be_moved),
+		TEST(what_vms_can_reach_comes_in_pages),
 		TEST(placements_take_a_tenth_of_the_loops_time),
 		TEST(a_placement_that_waits_for_long_is_refused),
 	};
