@@ -5,8 +5,9 @@
 #
 # Before the installation: the version of Kubernetes, KubeVirt, the default
 # StorageClass, your rights, APIServices that do not answer, and the pressure
-# figures of the kernel where a node shows them. After it, in addition: the certificates, the pods, and whether
-# anything sets schedulerName in labelled namespaces.
+# figures of the kernel where a node shows them. After it, in addition: the
+# certificates, the pods, whether anything sets schedulerName in labelled
+# namespaces, and VMs that can reach no other node.
 #
 # Uses the cluster of kubectl, or of flags such as --context=NAME, which each
 # kubectl gets. KUBECTL names another program. Exit status: 0 if nothing is missing, 1 if
@@ -16,6 +17,7 @@ set -u
 
 OLDEST=30      # Kubernetes 1.30: policies, and matchConditions of webhooks
 OLDEST_MOVES=6 # KubeVirt 1.6: migrations to a named node
+LISTED_MAX=20  # VMs that one line names
 status=0
 
 # The flags, each quoted for eval.
@@ -248,6 +250,22 @@ check_names() {
     fi
 }
 
+# VMs that no other node could take. Names of LISTED_MAX of them.
+check_reach() {
+    serves load.plimsoll.io vmloads || return
+    may_read list vmloads.load.plimsoll.io -A || return
+    stranded=$(get vmloads.load.plimsoll.io -A \
+        --field-selector status.reachableNodes=0 \
+        -o 'jsonpath={range .items[*]}{.metadata.namespace}/{.metadata.name}{"\n"}{end}')
+    [ -n "$stranded" ] || return
+    count=$(echo "$stranded" | wc -l)
+    names=$(echo "$stranded" | head -n $LISTED_MAX | paste -s -d ' ' -)
+    more=
+    [ "$count" -le $LISTED_MAX ] || more=" and $((count - LISTED_MAX)) more"
+    note "$count VMs can reach no other node, and stop when theirs is emptied:" \
+        "$names$more."
+}
+
 # ---- all ----
 
 case ${1:-} in
@@ -274,6 +292,7 @@ if may_read get namespaces && [ -n "$(get namespace plimsoll -o name)" ]; then
     check_certificates
     check_programs
     check_names
+    check_reach
 fi
 [ $status != 0 ] || echo "Nothing is missing."
 exit $status

@@ -92,6 +92,7 @@ static void read_node(struct load_row *row, const struct json_value *object)
 		field_number(object, "status/memory/pressureSome");
 	row->io_pressure = field_number(object, "status/io/pressureSome");
 	row->vms = field_number(object, "status/vmCount");
+	row->reach = NAN;
 	row->kvm = field_text(object, "status/kvm/state", "-");
 }
 
@@ -103,6 +104,7 @@ static void read_vm(struct load_row *row, const struct json_value *object)
 	row->contention = field_number(object, "status/contention");
 	row->memory_pressure = field_number(object, "status/memoryPressure");
 	row->io_pressure = field_number(object, "status/ioPressure");
+	row->reach = field_number(object, "status/reachableNodes");
 	row->heat = row->used_cores;
 	row->cores = row->memory_share = row->vms = NAN;
 	row->hottest = xstrdup(hottest_of_vm(row));
@@ -232,6 +234,7 @@ static void vm_cells(struct table *table, const struct load_row *row,
 		table_cell(table, row->target);
 		cell(table, figure_share, row->memory_pressure);
 		cell(table, figure_share, row->io_pressure);
+		cell(table, figure_whole, row->reach);
 	}
 }
 
@@ -245,7 +248,7 @@ static void write_table(struct buffer *out, const struct load_rows *rows,
 	static const char *const vms[] = { "NAMESPACE", "NAME", "NODE",
 		"HOTTEST", "CPU(cores)", "CPU(5m)", "MEMORY(bytes)",
 		"CONTENTION", "STATE", "AGE", "TARGET", "MEMORY-PRESSURE",
-		"IO-PRESSURE", NULL };
+		"IO-PRESSURE", "REACH", NULL };
 	enum { NODES_NARROW = 10, VMS_NARROW = 10 };
 	bool is_wide = rows->output == OUTPUT_WIDE;
 	const char *headers[count_of(nodes) + 1] = { 0 };

@@ -30,6 +30,7 @@ struct load_row {
 	double memory_bytes, memory_share;
 	double contention, io_pressure, memory_pressure;
 	double vms, age_s;
+	double reach; /* other nodes that a VM can reach */
 	char *kvm;
 };
 

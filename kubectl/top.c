@@ -188,7 +188,9 @@ const struct command top_command = {
 	.text = " HOTTEST is the resource that is shortest on a node: cpu, "
 		"memory, io or kvm,\n and HEAT its share in use. Of a VM it is "
 		"the resource that the VM waits for most;\n the VMs that use "
-		"the most CPU come first. AGE is how old the figures are.",
+		"the most CPU come first. AGE is how old the figures are.\n"
+		" REACH (-o wide) is how many other nodes could take a VM if "
+		"they were empty.",
 	.examples =
 		"  # Which node is hot?\n"
 		"  kubectl plimsoll top nodes\n\n"

@@ -5,12 +5,14 @@
 #include "kubectl/command.h"
 #include "kubectl/decision_list.h"
 #include "kubectl/fields.h"
+#include "kubectl/figures.h"
 #include "kubectl/flags.h"
 #include "kubectl/terminal.h"
 #include "lib/buffer.h"
 #include "lib/memory.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -216,6 +218,37 @@ static void put_waiting_pods(struct buffer *out, struct api_client *client,
 	json_value_free(list);
 }
 
+static void put_reach_words(struct buffer *out, double nodes)
+{
+	char count[FIGURE_MAX];
+
+	if (isnan(nodes)) {
+		buffer_text(out,
+			"It is not known how many other nodes the VM can "
+			"reach.\n");
+	} else if (nodes == 0) {
+		buffer_text(out, "The VM can reach no other node.\n");
+	} else {
+		buffer_printf(out, "The VM can reach %s other node%s.\n",
+			figure_whole(count, nodes), nodes == 1 ? "" : "s");
+	}
+}
+
+/* For a VM that runs. Its decisions need no right to its load. */
+static void put_reach(struct buffer *out, struct api_client *client,
+	const char *name)
+{
+	scoped_free char *path = xasprintf("%s/namespaces/%s/vmloads/%s",
+		LOAD_API, api_client_namespace(client), name);
+	struct json_value *load = NULL;
+
+	if (api_client_get(&load, client, path, NULL) < 0) {
+		api_client_forgive(client);
+	}
+	put_reach_words(out, field_number(load, "status/reachableNodes"));
+	json_value_free(load);
+}
+
 static void put_instance(struct buffer *out, struct api_client *client,
 	const struct json_value *vmi, const char *name)
 {
@@ -225,6 +258,9 @@ static void put_instance(struct buffer *out, struct api_client *client,
 	buffer_printf(out, "VM %s/%s is %s%s%s.\n",
 		api_client_namespace(client), name, phase,
 		*node == '\0' ? "" : " on ", node);
+	if (is(vmi, "status/phase", "Running")) {
+		put_reach(out, client, name);
+	}
 	put_waiting_pods(out, client, name);
 }
 
@@ -369,7 +405,8 @@ const struct command why_command = {
 	.text = " Shows the state of the VM or pod and the scheduler's last "
 		"decisions about it in\n words: the chosen node, the reason, "
 		"and the nodes that were not feasible. With -o wide\n also the "
-		"scores of the best nodes.",
+		"scores of the best nodes. Of a VM that runs, also how many "
+		"other nodes it\n can reach.",
 	.examples =
 		"  # Why is this VM where it is, or why is it pending?\n"
 		"  kubectl plimsoll why web-1 -n shop\n\n"

@@ -33,6 +33,11 @@ function orZero(status, value) {
 	return value ?? (status.usedCores === undefined ? undefined : 0);
 }
 
+function reachText(nodes) {
+	return nodes === undefined ? text.DASH : nodes === 0 ? "no other node" :
+		`${text.count(nodes)} other node${nodes === 1 ? "" : "s"}`;
+}
+
 function loadPanel({ spec, status }) {
 	const other = status.pods?.[1]?.nodeName;
 
@@ -53,6 +58,7 @@ function loadPanel({ spec, status }) {
 			["Mean of 5 min", text.cores(status.usedCores5m)],
 			["Memory", text.bytes(status.memoryBytes)],
 			["Swap", text.bytes(orZero(status, status.swapBytes))],
+			["Can reach", reachText(status.reachableNodes)],
 			["Figures", `${status.state ?? text.DASH}, ` +
 				`${text.seconds(status.ageSeconds)} old`],
 		]));

@@ -9,7 +9,7 @@ const FIELDS = [
 	"metadata.namespace", "metadata.name", "spec.nodeName", "status.state",
 	"status.ageSeconds", "status.usedCores", "status.usedCores5m",
 	"status.memoryBytes", "status.contention", "status.memoryPressure",
-	"status.ioPressure", "status.swapBytes",
+	"status.ioPressure", "status.swapBytes", "status.reachableNodes",
 ];
 
 const WAITS = ["contention", "memoryPressure", "ioPressure"];
@@ -95,6 +95,11 @@ export const VM_COLUMNS = [
 		title: "Anonymous memory, shared memory and huge pages" },
 	{ key: "swapBytes", label: "Swap", kind: "bytes", width: 76,
 		title: "Memory of the VM in swap" },
+	{ key: "status.reachableNodes", label: "Reach", kind: "count",
+		width: 74, title: "Other nodes that could take the VM if they " +
+			"were empty",
+		mark: (rows, i) => numberAt(rows.col["status.reachableNodes"],
+			i) === 0 ? "warn" : "" },
 	{ key: "status.state", label: "State", kind: "text", width: 74,
 		mark: () => "state" },
 	{ key: "status.ageSeconds", label: "Age", kind: "seconds", width: 62,

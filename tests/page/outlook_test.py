@@ -6,6 +6,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
+from harness import eventually  # noqa: E402
 from page_case import PageCase  # noqa: E402
 
 
@@ -46,6 +47,23 @@ class Outlook(PageCase):
         self.assert_facts("scheduler", {
             "Rebalancing": status["rebalance"]["mode"],
             "Why nothing moves": status["rebalance"]["why"]})
+
+    def test_vms_show_how_many_nodes_they_can_reach(self):
+        eventually("the aggregator knows the reach", lambda: "reachableNodes"
+                   in self.api("namespaces/shop/vmloads/web-03-1")["status"])
+        self.show("#/vms?sort=status.reachableNodes", "vms")
+        reach = {row["VM"]: row["Reach"] for row in self.rows("vms")}
+        self.assertEqual(reach["web-03-1"], "0")
+        self.assertEqual(reach["web-03-3"], "1")
+        self.assertEqual(reach["web-01-1"], "5")
+        self.assertEqual(reach["web-00-1"], "\u2013")
+        self.browser.await_element("td.warn")
+        for vm, text in (("web-03-1", "no other node"),
+                         ("web-03-3", "1 other node"),
+                         ("web-01-1", "5 other nodes"),
+                         ("web-00-1", "\u2013")):
+            self.show(f"#/vms/shop/{vm}", "vm")
+            self.assert_facts("load", {"Can reach": text})
 
     def test_a_vm_says_why_it_cannot_move(self):
         self.show("#/vms/shop/web-03-1", "vm")

@@ -9,7 +9,7 @@ import urllib.parse
 from api_stand_in import ApiStandIn, pod_of_vm
 from browser import Browser
 from harness import ROOT, Aggregator, Folder, eventually
-from page_fleet import (GIB, Fleet, FleetNode, FleetVm, SchedulerPeer,
+from page_fleet import (GIB, REACH, Fleet, FleetNode, FleetVm, SchedulerPeer,
                         send_decisions, send_moves)
 
 API = "/apis/load.plimsoll.io/v1alpha1"
@@ -198,6 +198,9 @@ class PageBrowserCase(unittest.TestCase):
 
 
 class PageCase(PageBrowserCase):
+    # The nodes that a VM can reach; of the others that is not known.
+    reach = {"shop/web-03-1": 0, "shop/web-03-3": 1, "shop/web-01-1": 5}
+
     @classmethod
     def begin(cls, *flags, fleet=None, tokens=None, history_s=1800):
         """Everything, with these flags of the aggregator."""
@@ -239,8 +242,11 @@ class PageCase(PageBrowserCase):
                 ("web-03-1", 4), ("web-03-3", 0), ("web-01-1", 5)))])
 
     @classmethod
-    def answer(cls, _kind, question):
-        """What the scheduler answers: of one VM, or of the cluster."""
+    def answer(cls, kind, question):
+        """What the scheduler answers: the reach of VMs, or an outlook on one
+        VM or the cluster."""
+        if kind == REACH:
+            return {"reach": cls.reach}
         status = {"scheduler": "peer-1", "time": "2026-01-02T03:04:05Z"}
         if question.get(3):
             return status | {"nodeName": "node-03", "isMovable": False,

@@ -17,7 +17,8 @@ CORES, MEMORY = 16, 64 * GIB
 BATCH, DECISIONS, MOVES, PARK, ANSWER = 2, 4, 6, 8, 9
 PRESENT, KVM_OK, KVM_LEVEL_RUN = 1, 1, 4
 ROLE_SCHEDULER = 1
-KINDS = 3  # of questions: placements, plans, outlooks
+KINDS = 4  # of questions: placements, plans, outlooks, reaches
+REACH = 3
 
 
 def double(number, value):

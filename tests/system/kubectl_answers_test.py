@@ -55,7 +55,7 @@ class Why(PluginCase):
                      sentence="0/3 nodes are available"),
             decision("web-2", "2026-01-01T11:00:00Z")))
         text = self.says("why", "web", "--limit=2")
-        self.assertIn("VM shop/web is Running on node2.\n\n", text)
+        self.assertIn("VM shop/web is Running on node2.\n", text)
         self.assertRegex(text, r"d ago, no node was feasible for pod web-3.\n"
                          r"  0/3 nodes are available\n"
                          r"  not feasible: 3 nodes: node\(s\) were "
@@ -66,6 +66,20 @@ class Why(PluginCase):
         [call] = self.lines_of_calls("/decisions")
         self.assertIn(API + SHOP + "decisions?fieldSelector=spec.vmName%3Dweb",
                       call)
+
+    def test_a_vm_that_runs_says_how_many_nodes_it_can_reach(self):
+        for nodes, words in (
+                (0, "The VM can reach no other node."),
+                (1, "The VM can reach 1 other node."),
+                (7, "The VM can reach 7 other nodes.")):
+            self.answer("/vmloads/web", {"status": {"reachableNodes": nodes}})
+            self.assertIn("VM shop/web is Running on node2.\n" + words,
+                          self.says("why", "web"))
+        unknown = "It is not known how many other nodes the VM can reach.\n"
+        self.answer("/vmloads/web", {"status": {}})
+        self.assertIn(unknown, self.says("why", "web"))
+        self.answer("/vmloads/web", **forbidden("vmloads.load.plimsoll.io"))
+        self.assertIn(unknown, self.says("why", "web"))
 
     def test_a_pending_vm_has_its_pods_condition_and_last_event(self):
         self.answer("virtualmachineinstances/web", {
@@ -374,6 +388,28 @@ class Preflight(PluginCase):
         self.assertIn("Unable to connect", done.stdout)
         self.assertEqual(self.calls()[0][0], [
             "--context=it's $HOME", "--namespace=x", "version"])
+
+    def stranded(self, *vms):
+        """What it says of VMs, if these can reach no other node."""
+        self.answer("", "")
+        self.answer("version", "Server Version: v1.36.0")
+        self.answer("can-i", "yes")
+        self.answer("get namespace plimsoll", "namespace/plimsoll")
+        self.answer("api-group=load", "nodeloads.load.plimsoll.io\n"
+                    "vmloads.load.plimsoll.io\n")
+        self.answer("status.reachableNodes=0", "".join(
+            f"{vm}\n" for vm in vms))
+        return [line for line in self.plugin("preflight").stdout.splitlines()
+                if "can reach" in line]
+
+    def test_it_lists_vms_that_can_reach_no_other_node(self):
+        self.assertEqual(self.stranded(), [])
+        self.assertEqual(self.stranded("shop/web", "bank/db"), [
+            "note: 2 VMs can reach no other node, and stop when theirs is "
+            "emptied: shop/web bank/db."])
+        [line] = self.stranded(*(f"shop/vm-{i}" for i in range(1, 26)))
+        self.assertTrue(line.startswith("note: 25 VMs"), line)
+        self.assertTrue(line.endswith(" shop/vm-20 and 5 more."), line)
 
     def test_it_takes_no_arguments(self):
         self.assertIn("preflight takes no arguments",

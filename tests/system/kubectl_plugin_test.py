@@ -170,6 +170,16 @@ class Top(PluginCase):
         self.assertEqual(self.lines_of_calls("vmloads"), [
             f"get --raw {API}/namespaces/shop/vmloads?limit=2000"])
 
+    def test_wide_adds_the_reach_of_vms(self):
+        self.answer("vmloads", listed(vm_load("free", reachableNodes=12),
+                                      vm_load("pinned", reachableNodes=0),
+                                      vm_load("unknown")))
+        head, *rows = (line.split() for line in self.says(
+            "top", "vms", "-o", "wide").splitlines())
+        self.assertEqual(head[-1], "REACH")
+        self.assertEqual({row[0]: row[-1] for row in rows},
+                         {"free": "12", "pinned": "0", "unknown": "-"})
+
     def test_vms_of_all_namespaces_on_a_node(self):
         self.answer("vmloads", listed(vm_load("a", "shop")))
         text = self.says("top", "vms", "-A", "--node=node1", "-l", "x in (a)")

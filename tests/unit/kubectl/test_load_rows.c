@@ -118,8 +118,13 @@ static void a_table_of_vms_has_the_columns_that_were_asked_for(void **state)
 	rows.output = OUTPUT_WIDE;
 	assert_table(&rows, false,
 		"NAME NODE HOTTEST CPU(cores) CPU(5m) MEMORY(bytes) CONTENTION "
-		"STATE AGE TARGET MEMORY-PRESSURE IO-PRESSURE\n"
-		"v a cpu 1.50 2.00 1.0Gi 25% Fresh 3s b 12% 6%\n");
+		"STATE AGE TARGET MEMORY-PRESSURE IO-PRESSURE REACH\n"
+		"v a cpu 1.50 2.00 1.0Gi 25% Fresh 3s b 12% 6% -\n");
+	rows.rows[0].reach = 7;
+	assert_table(&rows, false,
+		"NAME NODE HOTTEST CPU(cores) CPU(5m) MEMORY(bytes) CONTENTION "
+		"STATE AGE TARGET MEMORY-PRESSURE IO-PRESSURE REACH\n"
+		"v a cpu 1.50 2.00 1.0Gi 25% Fresh 3s b 12% 6% 7\n");
 	load_rows_fini(&rows);
 }
 
