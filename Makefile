@@ -284,6 +284,7 @@ WRAP_test_mover_choice = $(WRAP_test_mover)
 WRAP_test_mover_open_moves = $(WRAP_test_mover)
 WRAP_test_mover_terms = $(WRAP_test_mover)
 WRAP_test_mover_room = $(WRAP_test_mover)
+WRAP_test_mover_placement = $(WRAP_test_mover) reach_stats reach_misplaced
 WRAP_test_make_room = $(WRAP_test_mover)
 WRAP_test_make_room_ends = $(WRAP_test_mover)
 WRAP_test_make_room_leaders = $(WRAP_test_mover)
@@ -291,7 +292,7 @@ WRAP_test_make_room_plans = $(WRAP_test_mover)
 WRAP_test_make_room_search = $(WRAP_test_mover)
 WRAP_test_moves = mover_new mover_actions planner_new room_report_new \
 	room_report_ask room_report_close question_client_tell \
-	room_report_forget reach_new
+	room_report_forget reach_new mover_use_reach
 WRAP_test_sources_text = httpd_header_set
 WRAP_test_answers = $(FAKE_TIMERS) reach_stats reach_vm
 WRAP_test_vm_reach = $(FAKE_TIMERS) questions_ask questions_cancel \

@@ -36,6 +36,8 @@ enum move_reason {
 	MOVE_FOR_IO,
 	MOVE_FOR_KVM,
 	MOVE_FOR_ROOM, /* another VM needs the source: room_for */
+	/* The VM may not stand there: scheduler/filter/standing.h. */
+	MOVE_FOR_PLACEMENT,
 	MOVE_REASONS,
 };
 

@@ -22,6 +22,7 @@ static const char *const reason_names[MOVE_REASONS] = {
 	[MOVE_FOR_IO] = "io",
 	[MOVE_FOR_KVM] = "kvm",
 	[MOVE_FOR_ROOM] = "room",
+	[MOVE_FOR_PLACEMENT] = "placement",
 };
 
 const char *move_state_name(enum move_state state)
@@ -73,13 +74,28 @@ static char *text_or_null(char *text)
 	return text[0] == '\0' ? NULL : text;
 }
 
-/* A peer that knows fewer reasons reads a move that makes room as one of
- * these. */
+/* A peer that knows fewer reasons reads a move for one of the last two as one
+ * of these. */
 static Plimsoll__MoveReason packed_reason(const struct move_record *move)
 {
-	return move->reason == MOVE_FOR_ROOM
-		? PLIMSOLL__MOVE_REASON__MOVE_FOR_MEMORY
-		: (Plimsoll__MoveReason)move->reason;
+	switch (move->reason) {
+	case MOVE_FOR_ROOM:
+		return PLIMSOLL__MOVE_REASON__MOVE_FOR_MEMORY;
+	case MOVE_FOR_PLACEMENT:
+		return PLIMSOLL__MOVE_REASON__MOVE_FOR_CPU;
+	default:
+		return (Plimsoll__MoveReason)move->reason;
+	}
+}
+
+static enum move_reason reason_of(const struct move_record *ours,
+	const Plimsoll__Move *wire)
+{
+	if (*ours->room_for != '\0') {
+		return MOVE_FOR_ROOM;
+	}
+	return wire->is_for_placement ? MOVE_FOR_PLACEMENT
+				      : (enum move_reason)wire->reason;
 }
 
 /* *out points into *copy. */
@@ -101,6 +117,8 @@ static void put_move(Plimsoll__Move *out, struct move_record *copy)
 	out->sentence = text_or_null(copy->sentence);
 	out->room_for = text_or_null(copy->room_for);
 	out->room_for_uid = text_or_null(copy->room_for_uid);
+	out->has_is_for_placement = copy->reason == MOVE_FOR_PLACEMENT;
+	out->is_for_placement = out->has_is_for_placement;
 	wire_put_fields(out, copy, WIRE_TABLE(move_fields));
 }
 
@@ -213,8 +231,7 @@ static int move_from(struct move_record *ours, const Plimsoll__Move *wire,
 		return r;
 	}
 	ours->state = (enum move_state)wire->state;
-	ours->reason = *ours->room_for != '\0' ? MOVE_FOR_ROOM
-					       : (enum move_reason)wire->reason;
+	ours->reason = reason_of(ours, wire);
 	wire_get_shown(ours->failure, sizeof(ours->failure), wire->failure);
 	wire_get_shown(ours->sentence, sizeof(ours->sentence), wire->sentence);
 	return check_numbers(ours, err);

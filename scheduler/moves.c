@@ -148,6 +148,7 @@ static void open_reach(struct moves *moves)
 			.kubevirt = moves_kubevirt(moves),
 			.is_ready = knows_vms,
 			.owner = moves });
+	mover_use_reach(moves->mover, moves->reach);
 }
 
 static void open_room(struct moves *moves)

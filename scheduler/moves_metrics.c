@@ -89,6 +89,11 @@ static void write_reach(struct buffer *out, const struct reach_stats *reach)
 			"if it were empty",
 			EXPOSITION_GAUGE, (double)reach->stranded);
 	}
+	if (reach->is_known) {
+		exposition_single(out, "plimsoll_scheduler_vms_misplaced",
+			"Running VMs that stand where they may not",
+			EXPOSITION_GAUGE, (double)reach->misplaced);
+	}
 	exposition_single(out, "plimsoll_scheduler_reach_seconds",
 		"Work of the last look at how many nodes VMs can reach",
 		EXPOSITION_GAUGE, reach->work_s);

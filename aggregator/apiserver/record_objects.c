@@ -219,7 +219,8 @@ static const struct api_model_field move_spec_fields[] = {
 	{ API_NAMED(target_node, CHARS, move_object, record.target),
 		"The node that it should go to" },
 	{ API_FIELD(TEXT, move_object, reason),
-		"What is short at the source: cpu, memory, io, kvm; or room" },
+		"What is short at the source: cpu, memory, io, kvm; or room, "
+		"or placement" },
 	{ API_FIELD(TEXT, move_object, room_for),
 		"The pod that needs the room" },
 };

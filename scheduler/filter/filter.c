@@ -181,6 +181,15 @@ static uint64_t filter_admission(const struct prefilter *prefilter,
 	return node_is_selected(node, pod) ? 0 : BIT(REASON_AFFINITY);
 }
 
+uint64_t filter_by_counts(const struct prefilter *prefilter,
+	const struct node *node)
+{
+	uint64_t reasons = filter_spread(&prefilter->spread, node);
+
+	return reasons != 0 ? reasons
+			    : filter_affinity(&prefilter->affinity, node);
+}
+
 /* The filters that need other pods or objects, too. */
 static uint64_t filter_relations(struct prefilter *prefilter,
 	const struct node *node)
@@ -188,11 +197,7 @@ static uint64_t filter_relations(struct prefilter *prefilter,
 	uint64_t reasons = (uint64_t)volumes_filter(&prefilter->volumes, node)
 		<< REASON_VOLUMES;
 
-	if (reasons == 0) {
-		reasons = filter_spread(&prefilter->spread, node);
-	}
-	return reasons != 0 ? reasons
-			    : filter_affinity(&prefilter->affinity, node);
+	return reasons != 0 ? reasons : filter_by_counts(prefilter, node);
 }
 
 static uint64_t filter_features(const struct prefilter *prefilter,

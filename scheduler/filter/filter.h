@@ -113,6 +113,11 @@ uint64_t filter_node(struct prefilter *prefilter, const struct node *node,
 uint64_t filter_empty_node(const struct prefilter *prefilter,
 	const struct node *node, int64_t now_us);
 
+/* Only the filters of filter_node() that count other pods: spread, pod affinity
+ * and anti-affinity. */
+uint64_t filter_by_counts(const struct prefilter *prefilter,
+	const struct node *node);
+
 /* Only the filters of filter_node() by measured data. */
 uint64_t filter_by_metrics(const struct pod *pod, const struct node *node,
 	const struct filter_options *options, int64_t now_us);

@@ -102,6 +102,25 @@ static void find_busy(struct fleet_build *build,
 	}
 }
 
+static void find_misplaced(struct fleet_build *build,
+	const struct fleet_sources *sources)
+{
+	struct reach_stats stats = { 0 };
+
+	clear_names(&build->misplaced);
+	if (sources->reach != NULL) {
+		reach_stats(sources->reach, &stats);
+	}
+	for (size_t i = 0; i < stats.misplaced; i++) {
+		const struct pod *pod = cache_pod(sources->cache,
+			reach_misplaced(sources->reach, i));
+
+		if (pod != NULL) {
+			(void)map_put(&build->misplaced, pod->node_name, build);
+		}
+	}
+}
+
 /* With more of them no node gives or takes a VM. */
 static void find_moving(struct fleet_build *build,
 	const struct kubevirt *kubevirt)
@@ -158,6 +177,7 @@ void fleet_build_begin(struct fleet_build *build,
 		find_targets(build, cluster->nodes[i]);
 	}
 	find_busy(build, sources);
+	find_misplaced(build, sources);
 }
 
 /* ---- a node ---- */
@@ -346,6 +366,16 @@ static void note_exclusion(struct fleet_build *build, const struct node *node,
 		"%s", names.data);
 }
 
+/* It is short of something, or a VM may not stand there. */
+static bool should_give(const struct fleet_build *build,
+	const struct fleet_node *added, const struct fleet_sources *sources)
+{
+	return RULE_STEPS * added->shortage > sources->price ||
+		node_watches_is_sustained(sources->watches, added->node->name,
+			sources->now_us) ||
+		map_get(&build->misplaced, added->node->name) != NULL;
+}
+
 static void add_node(struct fleet_build *build, struct node *stub,
 	const struct fleet_sources *sources)
 {
@@ -364,10 +394,7 @@ static void add_node(struct fleet_build *build, struct node *stub,
 	add_vms(build, node, sources);
 	added = &build->fleet.nodes[index];
 	set_permissions(added, node, build, sources);
-	if (added->vm_count == 0 ||
-		(!(RULE_STEPS * added->shortage > sources->price) &&
-			!node_watches_is_sustained(sources->watches, node->name,
-				sources->now_us))) {
+	if (added->vm_count == 0 || !should_give(build, added, sources)) {
 		return;
 	}
 	if (added->may_give) {
@@ -394,5 +421,6 @@ void fleet_build_fini(struct fleet_build *build)
 	map_fini(&build->moving);
 	map_fini(&build->taking);
 	map_fini(&build->giving);
+	map_fini(&build->misplaced);
 	fleet_fini(&build->fleet);
 }

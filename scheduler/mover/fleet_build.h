@@ -13,6 +13,7 @@
 #include "scheduler/mover/conflicts.h"
 #include "scheduler/mover/node_watches.h"
 #include "scheduler/mover/not_movable.h"
+#include "scheduler/mover/reach.h"
 #include "scheduler/rebalance/fleet.h"
 #include "scheduler/rebalance/move_records.h"
 
@@ -35,7 +36,8 @@ struct fleet_sources {
 	const struct move_records *records;
 	const struct conflicts *conflicts;
 	const struct node_watches *watches; /* NULL: no node is in trouble */
-	const char *scheduler_name;	    /* ours */
+	const struct reach *reach;  /* NULL: every VM may stand where it is */
+	const char *scheduler_name; /* ours */
 	double price; /* nodes with less expected shortage give no VM */
 	int64_t now_us;
 	uint64_t wall_us;
@@ -53,6 +55,7 @@ struct fleet_build {
 	/* Names of nodes: targets of our open moves, and sources of those whose
 	 * migration the watch has not delivered yet. */
 	struct map taking, giving;
+	struct map misplaced; /* names of nodes where a VM may not stand */
 	struct not_movable not_movable; /* on nodes that could give a VM */
 	struct model_prior prior;
 	struct migration_limits limits;

@@ -106,6 +106,20 @@ void move_words_from_pressure(struct move_record *out,
 		MOVE_WORDS_MINUTES * out->target_shortage_after);
 }
 
+void move_words_for_placement(struct move_record *out,
+	const struct fleet *fleet, const struct fleet_move *move, double price,
+	const char *why)
+{
+	write_figures(out, fleet, move, price);
+	out->reason = MOVE_FOR_PLACEMENT;
+	(void)snprintf(out->sentence, sizeof(out->sentence),
+		"the VM may not stand on %s: %s; within an hour %s is short of "
+		"%.1f core-minutes, and of %.1f with the VM",
+		out->source, why, out->target,
+		MOVE_WORDS_MINUTES * out->target_shortage_before,
+		MOVE_WORDS_MINUTES * out->target_shortage_after);
+}
+
 static void write_room_sentence(struct move_record *out,
 	const struct move_words_room *move)
 {

@@ -24,6 +24,12 @@ void move_words_from_pressure(struct move_record *out,
 	const struct fleet *fleet, const struct pressure_move *move,
 	double price);
 
+/* The same for a VM that may not stand on its source, for the reason in why,
+ * from standing_text(). */
+void move_words_for_placement(struct move_record *out,
+	const struct fleet *fleet, const struct fleet_move *move, double price,
+	const char *why);
+
 /* A move that makes room; all borrowed. */
 struct move_words_room {
 	const struct pod *vm; /* its launcher pod */

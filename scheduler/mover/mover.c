@@ -474,6 +474,11 @@ struct move_actions *mover_actions(struct mover *mover)
 	return &mover->actions;
 }
 
+void mover_use_reach(struct mover *mover, const struct reach *reach)
+{
+	mover->round.sources.reach = reach;
+}
+
 void mover_close(struct mover *mover)
 {
 	if (mover == NULL) {

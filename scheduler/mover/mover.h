@@ -22,6 +22,7 @@ struct move_history;
 struct mover;
 struct node_load;
 struct pod;
+struct reach;
 struct record_upload;
 struct reservations;
 
@@ -60,6 +61,10 @@ struct mover *mover_new(const struct mover_options *options);
 /* Borrowed: another module orders and records the moves that make room, and
  * reads what is known of moves and migrations. */
 struct move_actions *mover_actions(struct mover *mover);
+
+/* Says which VMs stand where they may not, until the mover is closed; NULL, as
+ * before the call: none does. */
+void mover_use_reach(struct mover *mover, const struct reach *reach);
 
 /* The load of a node arrived; see node_watches_note(). mover may be NULL. */
 void mover_note_load(struct mover *mover, const struct node_load *load,

@@ -66,6 +66,12 @@ static bool goes_the_same_way(const struct proposal *proposal,
 		strcmp(proposal->record.target, record->target) == 0;
 }
 
+/* A trouble of the node has lasted already. */
+static bool needs_rounds(enum move_reason reason)
+{
+	return reason == MOVE_FOR_CPU || reason == MOVE_FOR_PLACEMENT;
+}
+
 void proposals_found(struct proposals *proposals,
 	const struct move_record *record, const char *pod_uid)
 {
@@ -94,7 +100,7 @@ void proposals_found(struct proposals *proposals,
 	(void)snprintf(proposal->pod_uid, sizeof(proposal->pod_uid), "%s",
 		pod_uid);
 	proposal->rounds++;
-	if (record->reason != MOVE_FOR_CPU) {
+	if (!needs_rounds(record->reason)) {
 		proposal->rounds = PROPOSALS_ROUNDS;
 	}
 	proposal->missed = 0;

@@ -7,10 +7,13 @@
 #include "lib/memory.h"
 #include "scheduler/cache/cache.h"
 #include "scheduler/filter/filter.h"
+#include "scheduler/filter/standing.h"
 #include "scheduler/filter/volume_places.h"
 #include "scheduler/kubevirt/kubevirt.h"
 
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The names of half a million VMs. */
 enum {
@@ -31,6 +34,8 @@ struct look {
 	struct reach_row *rows;
 	size_t count, capacity;
 	size_t stranded;
+	char *misplaced[REACH_MISPLACED_MAX]; /* uids of pods, owned */
+	size_t misplaced_count;
 };
 
 struct reach {
@@ -41,6 +46,11 @@ struct reach {
 	size_t node, vm;   /* the next VM */
 	struct map shapes; /* what a pod asks for -> its nodes, as unsigned */
 	struct prefilter prefilter;
+	struct standing standing;
+	size_t at;	     /* the VM's number in this look */
+	size_t counted_from; /* other pods are counted for VMs from here on */
+	size_t counted_to;   /* and up to here; SIZE_MAX: not known yet */
+	int64_t counts_us;
 	int64_t work_us, last_work_us, due_us, longest_us;
 };
 
@@ -51,10 +61,14 @@ static void clear_look(struct look *look)
 	buffer_clear(&look->texts);
 	look->count = 0;
 	look->stranded = 0;
+	while (look->misplaced_count > 0) {
+		free(look->misplaced[--look->misplaced_count]);
+	}
 }
 
 static void fini_look(struct look *look)
 {
+	clear_look(look);
 	buffer_fini(&look->texts);
 	free(look->rows);
 }
@@ -165,6 +179,74 @@ static void look_at_next(struct reach *reach, const struct vmi *vmi,
 	add_row(&reach->next, vmi, nodes - is_open(reach, node, now_us));
 }
 
+/* ---- where it may not stand ---- */
+
+static bool was_misplaced(const struct reach *reach, const char *uid)
+{
+	for (size_t i = 0; i < reach->last.misplaced_count; i++) {
+		if (strcmp(reach->last.misplaced[i], uid) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A look counts for as many VMs as the time allows, in turn. */
+static bool may_count(struct reach *reach)
+{
+	if (reach->counts_us >= REACH_COUNTS_US &&
+		reach->at < reach->counted_to) {
+		reach->counted_to = reach->at;
+	}
+	return reach->at >= reach->counted_from &&
+		reach->at < reach->counted_to;
+}
+
+static bool is_misplaced_by_counts(struct reach *reach,
+	const struct next_pod *next, const struct pod_on_node *running)
+{
+	int64_t began_us = (int64_t)clock_monotonic_us();
+	bool is_misplaced =
+		standing_prepare(&reach->standing,
+			&reach->options.cache->cluster, &next->pod, running) &&
+		standing_by_counts(&reach->standing, running->node) != 0;
+
+	reach->counts_us += (int64_t)clock_monotonic_us() - began_us;
+	return is_misplaced;
+}
+
+static bool is_misplaced(struct reach *reach, const struct next_pod *next,
+	const struct pod_on_node *running)
+{
+	if (standing_by_rules(&next->pod, running->node) != 0) {
+		return true;
+	}
+	if (!standing_needs_counts(&next->pod)) {
+		return false;
+	}
+	return may_count(reach) ? is_misplaced_by_counts(reach, next, running)
+				: was_misplaced(reach, running->pod->uid);
+}
+
+static void look_at_standing(struct reach *reach, const struct next_pod *next,
+	const struct pod_on_node *running)
+{
+	struct look *look = &reach->next;
+
+	if (is_misplaced(reach, next, running) &&
+		look->misplaced_count < REACH_MISPLACED_MAX) {
+		look->misplaced[look->misplaced_count++] =
+			xstrdup(running->pod->uid);
+	}
+}
+
+/* The next look begins to count where this one ended, or anew. */
+static void end_counts(struct reach *reach)
+{
+	reach->counted_from =
+		reach->counted_to < reach->at ? reach->counted_to : 0;
+}
+
 static void look_at(struct reach *reach, const struct pod *pod,
 	const struct node *node, int64_t now_us)
 {
@@ -179,7 +261,10 @@ static void look_at(struct reach *reach, const struct pod *pod,
 	if (kubevirt_next_pod(reach->options.kubevirt, &next, pod,
 		    &node->labels, &why)) {
 		look_at_next(reach, vmi, &next, node, now_us);
+		look_at_standing(reach, &next,
+			&(const struct pod_on_node){ pod, node });
 	}
+	reach->at++;
 	next_pod_fini(&next);
 }
 
@@ -214,6 +299,7 @@ static void end_look(struct reach *reach, int64_t now_us)
 	struct look old = reach->last;
 	int64_t rest_us = REACH_PART * reach->work_us;
 
+	end_counts(reach);
 	reach->last = reach->next;
 	reach->next = old;
 	reach->last_work_us = reach->work_us;
@@ -250,8 +336,9 @@ static void on_slice(void *owner)
 static void begin_look(struct reach *reach)
 {
 	reach->is_looking = true;
-	reach->node = reach->vm = 0;
-	reach->work_us = 0;
+	reach->node = reach->vm = reach->at = 0;
+	reach->counted_to = SIZE_MAX;
+	reach->work_us = reach->counts_us = 0;
 	timer_start(reach->slice, 0, 0);
 }
 
@@ -260,6 +347,7 @@ static void forget(struct reach *reach)
 	timer_stop(reach->slice);
 	reach->is_known = reach->is_looking = false;
 	reach->due_us = 0;
+	reach->counted_from = 0;
 	clear_look(&reach->last);
 	clear_look(&reach->next);
 	clear_shapes(reach);
@@ -284,6 +372,7 @@ void reach_stats(const struct reach *reach, struct reach_stats *out)
 	*out = (struct reach_stats){ .is_known = reach->is_known,
 		.count = reach->last.count,
 		.stranded = reach->last.stranded,
+		.misplaced = reach->last.misplaced_count,
 		.work_s = (double)reach->last_work_us / 1e6,
 		.longest_slice_s = (double)reach->longest_us / 1e6 };
 }
@@ -294,6 +383,11 @@ const char *reach_vm(const struct reach *reach, size_t i, unsigned *nodes)
 
 	*nodes = row->nodes;
 	return reach->last.texts.data + row->name;
+}
+
+const char *reach_misplaced(const struct reach *reach, size_t i)
+{
+	return reach->last.misplaced[i];
 }
 
 struct reach *reach_new(const struct reach_options *options)
@@ -320,5 +414,6 @@ void reach_close(struct reach *reach)
 	fini_look(&reach->next);
 	clear_shapes(reach);
 	prefilter_fini(&reach->prefilter);
+	standing_fini(&reach->standing);
 	free(reach);
 }

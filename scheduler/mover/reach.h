@@ -1,4 +1,5 @@
-/* How many nodes each VM can still reach.
+/* How many nodes each VM can still reach, and which VMs stand where they may
+ * not (filter/standing.h).
  *
  * A VM can reach a node, other than its own, if the target pod of its migration
  * (launcher/next_pod.h) could run there if no other pod were there or anywhere:
@@ -39,6 +40,13 @@ struct reach_options {
 	void *owner;
 };
 
+/* A look counts other pods for this long, for the VMs whose constraints need
+ * that; the next look goes on with the others. */
+#define REACH_COUNTS_US INT64_C(100000)
+
+/* Further misplaced VMs have to wait until others have moved. */
+enum { REACH_MISPLACED_MAX = 256 };
+
 /* Never NULL. */
 struct reach *reach_new(const struct reach_options *options);
 
@@ -47,6 +55,7 @@ struct reach_stats {
 	bool is_known;		/* there was one; else the next two are 0 */
 	size_t count;		/* VMs whose reach is known */
 	size_t stranded;	/* of these, VMs that reach no other node */
+	size_t misplaced;	/* VMs that stand where they may not */
 	double work_s;		/* of the look, all slices together */
 	double longest_slice_s; /* of all looks */
 };
@@ -54,5 +63,9 @@ void reach_stats(const struct reach *reach, struct reach_stats *out);
 
 /* "namespace/vm", borrowed until the event loop runs. i is below the count. */
 const char *reach_vm(const struct reach *reach, size_t i, unsigned *nodes);
+
+/* The uid of the launcher pod of a VM that stands where it may not, borrowed
+ * until the event loop runs. i is below stats.misplaced. */
+const char *reach_misplaced(const struct reach *reach, size_t i);
 
 void reach_close(struct reach *reach); /* NULL is fine */

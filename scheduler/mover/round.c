@@ -298,11 +298,60 @@ static void relieve_on(struct round *round)
 		return;
 	}
 	if (!round->pressure.has_best || is_enough(round)) {
-		round->phase = ROUND_SEARCHING;
+		round->phase = ROUND_PLACING;
 		return;
 	}
 	note_pressure_move(round, round->pressure.best);
 	round->pressure = (struct pressure_search){ 0 };
+}
+
+/* ---- VMs that stand where they may not ---- */
+
+static void note_placement(struct round *round,
+	const struct placement_move *chosen)
+{
+	struct fleet *fleet = &round->build.fleet;
+	const struct fleet_vm *vm = &fleet->vms[chosen->move.vm];
+	const struct rule_options options = options_of(round);
+	struct move_record record;
+
+	move_words_for_placement(&record, fleet, &chosen->move,
+		rule_price(&options, vm), chosen->why);
+	second_target_describe(record.sentence, sizeof(record.sentence), fleet,
+		&chosen->move, &chosen->next);
+	record.is_other_scheduler = is_other_scheduler(round, vm);
+	proposals_found(round->proposals, &record, vm->pod->uid);
+	take_move(round, &chosen->move, is_advice_only(round, vm));
+}
+
+/* Asks about the next VM. False: there is none, or no more moves. */
+static bool place_next(struct round *round)
+{
+	const struct reach *reach = round->sources.reach;
+	struct reach_stats stats = { 0 };
+	struct placement_move chosen;
+
+	if (reach != NULL) {
+		reach_stats(reach, &stats);
+	}
+	if (round->placed >= stats.misplaced ||
+		round->moves >= ROUND_MOVES_MAX) {
+		return false;
+	}
+	if (placement_find(&round->placement,
+		    &(const struct placement_question){
+			    .cache = round->sources.cache,
+			    .kubevirt = round->sources.kubevirt,
+			    .fleet = &round->build.fleet,
+			    .proposals = round->proposals,
+			    .pod_uid = reach_misplaced(reach, round->placed),
+			    .may_run = may_run,
+			    .owner = round },
+		    &chosen)) {
+		note_placement(round, &chosen);
+	}
+	round->placed++;
+	return true;
 }
 
 /* ---- slices ---- */
@@ -313,6 +362,7 @@ static void start_search(struct round *round)
 
 	round->phase = ROUND_RELIEVING;
 	round->pressure = (struct pressure_search){ 0 };
+	round->placed = 0;
 	round->built_us = round->work_us;
 	rule_search_fini(&round->search);
 	round->search.below = round->left;
@@ -359,6 +409,12 @@ static bool step(struct round *round)
 		relieve_on(round);
 		return false;
 	}
+	if (round->phase == ROUND_PLACING) {
+		if (!place_next(round)) {
+			round->phase = ROUND_SEARCHING;
+		}
+		return false;
+	}
 	if (round->build.nodes == NULL) {
 		fleet_build_begin(&round->build, &round->sources);
 	} else if (!fleet_build_next(&round->build, &round->sources)) {
@@ -399,6 +455,7 @@ void round_abort(struct round *round)
 void round_fini(struct round *round)
 {
 	live_filter_fini(&round->filter);
+	placement_fini(&round->placement);
 	move_pauses_fini(&round->pauses);
 	rule_search_fini(&round->search);
 	fleet_build_fini(&round->build);

@@ -6,6 +6,7 @@
 
 #include "scheduler/mover/fleet_build.h"
 #include "scheduler/mover/live_filter.h"
+#include "scheduler/mover/placement.h"
 #include "scheduler/mover/proposals.h"
 #include "scheduler/rebalance/move_pauses.h"
 #include "scheduler/rebalance/pressure.h"
@@ -42,6 +43,7 @@ enum round_phase {
 	ROUND_IDLE,
 	ROUND_BUILDING,
 	ROUND_RELIEVING, /* nodes short of memory or I/O, or without KVM */
+	ROUND_PLACING,	 /* VMs that stand where they may not */
 	ROUND_SEARCHING,
 };
 
@@ -56,6 +58,8 @@ struct round {
 	struct live_filter filter;
 	struct move_pauses pauses;
 	struct pressure_search pressure;
+	struct placement placement;
+	size_t placed; /* misplaced VMs that were asked about */
 	struct rule_search search;
 	/* Found in this round: to be ordered, and only to be recommended. */
 	size_t moves, recommended;

@@ -130,16 +130,34 @@ static void an_older_peer_can_read_a_move_that_makes_room(void **state)
 	plimsoll__move__free_unpacked(wire, NULL);
 }
 
+static void an_older_peer_can_read_a_move_for_placement(void **state)
+{
+	struct move_record move = least_move();
+	scoped_buffer struct buffer bytes = BUFFER_MAX(BYTES_MAX);
+	Plimsoll__Move *wire;
+
+	(void)state;
+	move.reason = MOVE_FOR_PLACEMENT;
+	wire_pack_move(&bytes, &move);
+	wire = plimsoll__move__unpack(NULL, bytes.len, bytes_of(&bytes));
+	assert_non_null(wire);
+	assert_int_equal(wire->reason, MOVE_FOR_CPU);
+	plimsoll__move__free_unpacked(wire, NULL);
+}
+
 static void a_move_that_names_no_pod_keeps_its_reason(void **state)
 {
+	static const enum move_reason reasons[] = { MOVE_FOR_CPU,
+		MOVE_FOR_MEMORY, MOVE_FOR_IO, MOVE_FOR_KVM,
+		MOVE_FOR_PLACEMENT };
 	struct move_record move = least_move();
 	struct move_record back;
 
 	(void)state;
-	for (int reason = 0; reason < MOVE_FOR_ROOM; reason++) {
-		move.reason = (enum move_reason)reason;
+	for (size_t i = 0; i < count_of(reasons); i++) {
+		move.reason = reasons[i];
 		assert_int_equal(there_and_back(&back, &move, NULL), 0);
-		assert_int_equal(back.reason, reason);
+		assert_int_equal(back.reason, reasons[i]);
 	}
 }
 
@@ -262,7 +280,7 @@ static void refuses_impossible_moves(void **state)
 	static const char *const sentences[] = { "id has 0 bytes",
 		"revision is 0", "vm holds a byte", "source has 0 bytes",
 		"state has the unknown value 6",
-		"reason has the unknown value 5", "ended_us is out of range",
+		"reason has the unknown value 6", "ended_us is out of range",
 		"wall_us is out of range", "room_for holds a byte",
 		"ordered_us is out of range" };
 	struct move_record back;
@@ -301,6 +319,7 @@ static void parses_the_names_of_states(void **state)
 	assert_false(move_state_parse(&got, "done"));
 	assert_string_equal(move_reason_name(MOVE_FOR_MEMORY), "memory");
 	assert_string_equal(move_reason_name(MOVE_FOR_ROOM), "room");
+	assert_string_equal(move_reason_name(MOVE_FOR_PLACEMENT), "placement");
 }
 
 static void a_move_changed_at_its_latest_time(void **state)
@@ -321,6 +340,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(unpacks_the_move_that_was_packed),
 		cmocka_unit_test(an_older_peer_can_read_a_move_that_makes_room),
+		cmocka_unit_test(an_older_peer_can_read_a_move_for_placement),
 		cmocka_unit_test(a_move_that_names_no_pod_keeps_its_reason),
 		cmocka_unit_test(packs_a_batch_of_moves_as_generated_code_does),
 		cmocka_unit_test(refuses_too_many_moves_and_none),

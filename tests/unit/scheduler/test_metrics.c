@@ -260,6 +260,7 @@ static void moves_are_series_while_the_mover_runs(void **state)
 		"plimsoll_scheduler_plan_seconds{part=\"search\"} 0.25",
 		"plimsoll_scheduler_plan_slice_max_seconds 0.5",
 		"plimsoll_scheduler_vms_that_reach_no_other_node 9",
+		"plimsoll_scheduler_vms_misplaced 2",
 		"plimsoll_scheduler_reach_seconds 0.5",
 		"plimsoll_scheduler_reach_slice_max_seconds 0.125",
 	};
@@ -288,6 +289,7 @@ static void moves_are_series_while_the_mover_runs(void **state)
 					.search_s = 0.25 },
 				.reach = { .is_known = true,
 					.stranded = 9,
+					.misplaced = 2,
 					.work_s = 0.5,
 					.longest_slice_s = 0.125 } },
 			.suppressed = { 11, 12 },

@@ -70,6 +70,13 @@ struct reach *__wrap_reach_new(const struct reach_options *options)
 	return NULL;
 }
 
+void __wrap_mover_use_reach(struct mover *mover, const struct reach *reach);
+void __wrap_mover_use_reach(struct mover *mover, const struct reach *reach)
+{
+	(void)mover;
+	assert_null(reach);
+}
+
 bool __wrap_room_report_ask(struct room_report *report,
 	void (*done)(void *owner, const char *fits, const char *error),
 	void *owner);

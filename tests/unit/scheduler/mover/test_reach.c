@@ -387,6 +387,65 @@ static void a_look_that_costs_much_rests_for_long(void **state)
 	assert_true(scene.derived > derived);
 }
 
+/* The uids of the pods of VMs that stand where they may not, each with a
+ * space. */
+static void expect_misplaced(const char *text)
+{
+	scoped_buffer struct buffer out = BUFFER_MAX(1024);
+	struct reach_stats stats;
+
+	reach_stats(scene.reach, &stats);
+	assert_true(stats.is_known);
+	buffer_text(&out, "");
+	for (size_t i = 0; i < stats.misplaced; i++) {
+		buffer_printf(&out, "%s ", reach_misplaced(scene.reach, i));
+	}
+	assert_string_equal(out.data, text);
+}
+
+/* Such a VM shares its node with no other one. */
+#define ALONE                                                                  \
+	"'affinity':{'podAntiAffinity':{"                                      \
+	"'requiredDuringSchedulingIgnoredDuringExecution':[{"                  \
+	"'labelSelector':{'matchLabels':{'kubevirt.io':'virt-launcher'}},"     \
+	"'topologyKey':'kubernetes.io/hostname'}]}},"
+
+static void vms_that_stand_where_they_may_not_are_found(void **state)
+{
+	(void)state;
+	put_node("a", "", "");
+	put_node("b", "", "");
+	(void)put_vm("there", "a", "");
+	(void)put_vm("elsewhere", "a",
+		"'nodeSelector':{'kubernetes.io/hostname':'b'},");
+	(void)put_vm("alone", "a", ALONE);
+	pass_s(1);
+	expect_misplaced("pod-elsewhere pod-alone ");
+	scene.is_unready = true;
+	pass_s(1);
+	scene.is_unready = false;
+	pass_s(1);
+	expect_misplaced("pod-elsewhere pod-alone ");
+}
+
+static void what_costs_too_much_waits_for_the_next_look(void **state)
+{
+	(void)state;
+	put_node("a", "", "");
+	(void)put_vm("one", "a", ALONE);
+	(void)put_vm("two", "a", ALONE);
+	(void)put_vm("three", "a", ALONE);
+	/* Each read of the clock is a second of work. */
+	fake_clock.step_us = SECOND_US;
+	pass_s(1);
+	expect_misplaced("pod-one ");
+	/* Every look costs some ten seconds. */
+	pass_s(REACH_PART * 6);
+	expect_misplaced("pod-one pod-two ");
+	pass_s(REACH_PART * 6);
+	expect_misplaced("pod-one pod-two pod-three ");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -400,6 +459,8 @@ int main(void)
 		TEST(what_is_not_known_is_in_no_list),
 		TEST(looks_follow_each_other_after_a_rest),
 		TEST(a_look_that_costs_much_rests_for_long),
+		TEST(vms_that_stand_where_they_may_not_are_found),
+		TEST(what_costs_too_much_waits_for_the_next_look),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
