@@ -13,6 +13,8 @@ static uint64_t bit(enum filter_reason reason)
 
 /* ---- the pod and the node alone ---- */
 
+/* KubeVirt adds the other labels to the selectors of its pods, and sets them on
+ * nodes. */
 static bool is_of_people(const char *key)
 {
 	static const char domain[] = "kubevirt.io";
@@ -20,6 +22,9 @@ static bool is_of_people(const char *key)
 	size_t len = slash == NULL ? 0 : (size_t)(slash - key);
 	size_t tail = sizeof(domain) - 1;
 
+	if (strcmp(key, "cpumanager") == 0) {
+		return false;
+	}
 	return len < tail || strncmp(slash - tail, domain, tail) != 0 ||
 		(len > tail && slash[-(ptrdiff_t)tail - 1] != '.');
 }

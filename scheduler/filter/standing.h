@@ -6,9 +6,9 @@
  * that people set (objects/taint.h), nodeSelector and required node affinity,
  * its own required pod affinity and anti-affinity, and spread constraints with
  * DoNotSchedule. These never count: preferences; amounts, ports and volumes;
- * cordons and taints that pass; the anti-affinity of other pods; labels in the
- * domain kubevirt.io, which KubeVirt adds to the selector and changes while VMs
- * run.
+ * cordons and taints that pass; the anti-affinity of other pods; labels that
+ * KubeVirt adds to the selector and changes while VMs run, which are
+ * "cpumanager" and those in the domain kubevirt.io.
  *
  * The cost of standing_by_counts() grows with the pods of the cluster. Pure. */
 #pragma once

@@ -72,24 +72,31 @@ static bool may_place(void *owner, const struct fleet_vm *vm,
 		q->may_run(q->owner, vm, target);
 }
 
-/* The VM, if it may move, of a node that may give it. */
-static bool find_vm(const struct fleet *fleet, const struct pod *pod,
-	size_t *out)
+/* The node, if it may give a VM; NULL: it may not. */
+static const struct fleet_node *find_source(const struct fleet *fleet,
+	const char *name)
 {
 	for (size_t i = 0; i < fleet->node_count; i++) {
 		const struct fleet_node *node = &fleet->nodes[i];
 
-		if (!node->may_give ||
-			strcmp(node->node->name, pod->node_name) != 0) {
-			continue;
+		if (node->may_give && strcmp(node->node->name, name) == 0) {
+			return node;
 		}
-		for (*out = node->first_vm;
-			*out < node->first_vm + node->vm_count; (*out)++) {
-			if (fleet->vms[*out].may_move &&
-				strcmp(fleet->vms[*out].pod->uid, pod->uid) ==
-					0) {
-				return true;
-			}
+	}
+	return NULL;
+}
+
+/* The VM, if it may move, of a node that may give it. */
+static bool find_vm(const struct fleet *fleet, const struct pod *pod,
+	size_t *out)
+{
+	const struct fleet_node *node = find_source(fleet, pod->node_name);
+	size_t end = node == NULL ? 0 : node->first_vm + node->vm_count;
+
+	for (*out = node == NULL ? 0 : node->first_vm; *out < end; (*out)++) {
+		if (fleet->vms[*out].may_move &&
+			strcmp(fleet->vms[*out].pod->uid, pod->uid) == 0) {
+			return true;
 		}
 	}
 	return false;

@@ -210,8 +210,9 @@ class SchedulerPeer:
 
 
 class SilentScheduler(SchedulerPeer):
-    """Leads, takes questions and answers none. held: the ids of the last
-    ones, as many as a scheduler may hold; taken: the number of all."""
+    """Leads, takes the questions of people and answers none. held: the ids of
+    the last ones, as many as a scheduler may hold; taken: the number of
+    all."""
 
     HELD = 4  # QUESTIONS_HELD_MAX of proto/question.h
 
@@ -223,7 +224,7 @@ class SilentScheduler(SchedulerPeer):
         while not self.stopping.is_set():
             reply = asks.request((PARK, pack(
                 (1, self.term), *((2, number) for number in self.held),
-                (3, self.mode), (4, self.why), (5, KINDS))))
+                (3, self.mode), (4, self.why), (5, REACH))))
             question = fields(reply[7][0]) if 7 in reply else {}
             if 1 in question:
                 self.held = [*self.held, question[1][0]][-self.HELD:]

@@ -542,6 +542,7 @@ static void a_vm_has_its_reach_and_what_is_not_known_is_missing(void **state)
 		{ "status.reachableNodes=0", "web " },
 		{ "status.reachableNodes=12", "api " },
 		{ "status.reachableNodes!=0", "vault api " },
+		{ "status.reachableNodes=18446744073709551615", "" },
 	};
 	struct fixture *f = *state;
 	struct load_query query = all_of(API_VM_LOADS);

@@ -145,6 +145,7 @@ static void what_passes_what_is_preferred_and_what_kubevirt_adds_never_counts(
 		  "'other','operator':'Exists'}]}}]}},",
 			"" },
 		{ "'nodeSelector':{'kubevirt.io/schedulable':'true',"
+		  "'cpumanager':'true',"
 		  "'machine-type.node.kubevirt.io/q35':'true'},",
 			"" },
 	};
@@ -170,8 +171,9 @@ static void what_passes_what_is_preferred_and_what_kubevirt_adds_never_counts(
 /* ---- other pods ---- */
 
 #define TERM(key)                                                              \
-	"{'labelSelector':{'matchLabels':{'app':'g'}},'topologyKey':'" key "'" \
-									   "}"
+	"{'labelSelector':{'matchLabels':{'app':'g'}},'topologyKey':'" key     \
+	"'"                                                                    \
+	"}"
 #define APART                                                                  \
 	"'affinity':{'podAntiAffinity':{"                                      \
 	"'requiredDuringSchedulingIgnoredDuringExecution':[" TERM(             \

@@ -164,6 +164,79 @@ static void of_two_that_keep_apart_one_moves(void **state)
 	assert_int_equal(fake_kubevirt.ordered, 1);
 }
 
+/* It may be the one that is in the way. */
+static void while_a_vm_of_the_namespace_migrates_others_do_not_count(
+	void **state)
+{
+	static char stranger[] = "stranger";
+	struct migration *migration;
+
+	(void)state;
+	change("a", APART);
+	change("b", "");
+	find("pod-a");
+	migration = fake_migration(namespace, stranger, MIGRATION_SCHEDULING);
+	migration->is_ours = false;
+	look(MOVER_AUTOMATIC);
+	assert_int_equal(scene.sent_count, 0);
+	migration->phase = MIGRATION_SUCCEEDED;
+	run(90, 0.5);
+	assert_int_equal(fake_kubevirt.ordered, 1);
+}
+
+/* A pod of the group that is no VM. */
+static void put_pod_of_group(const char *node)
+{
+	scoped_free char *json = xasprintf(
+		"{'metadata':{'name':'g','namespace':'vms','uid':'g','labels':"
+		"{'app':'g'}},'spec':{'nodeName':'%s','containers':[{}]},"
+		"'status':{'phase':'Running'}}",
+		node);
+
+	cache_put_pod(&scene.cache, given_pod(scene.cache.interner, json),
+		-3600 * SECOND_US);
+}
+
+static void taint_node_1(void)
+{
+	struct json_value *object = given_json(
+		"{'metadata':{'name':'node-1','labels':{"
+		"'kubernetes.io/hostname':'host-node-1'}},'spec':{'taints':[{"
+		"'key':'team','effect':'NoSchedule'}]},'status':{"
+		"'allocatable':{'cpu':'16','memory':'64Gi','pods':'110',"
+		"'devices.kubevirt.io/kvm':'1k'}}}");
+	bool changed;
+
+	assert_int_equal(
+		cache_put_node(&scene.cache, &changed, object, now_us(), NULL),
+		0);
+	json_value_free(object);
+}
+
+static void a_taint_that_people_set_moves_a_vm(void **state)
+{
+	(void)state;
+	change("a", "");
+	taint_node_1();
+	find("pod-a");
+	look(MOVER_AUTOMATIC);
+	assert_int_equal(fake_kubevirt.ordered, 1);
+	assert_non_null(strstr(last_sent()->sentence,
+		"it does not tolerate a taint of the node"));
+}
+
+/* The target admits the VM while it runs on its node, and not afterwards. */
+static void a_move_that_leaves_the_spread_exceeded_is_not_made(void **state)
+{
+	(void)state;
+	change("a", SPREAD);
+	put_pod_of_group("node-2");
+	taint_node_1();
+	find("pod-a");
+	look(MOVER_AUTOMATIC);
+	assert_int_equal(scene.sent_count, 0);
+}
+
 static void a_spread_is_repaired_while_that_leaves_it_satisfied(void **state)
 {
 	(void)state;
@@ -203,7 +276,10 @@ int main(void)
 		test(a_vm_without_a_target_stays),
 		test(consents_count),
 		test(of_two_that_keep_apart_one_moves),
+		test(while_a_vm_of_the_namespace_migrates_others_do_not_count),
+		test(a_taint_that_people_set_moves_a_vm),
 		test(a_spread_is_repaired_while_that_leaves_it_satisfied),
+		test(a_move_that_leaves_the_spread_exceeded_is_not_made),
 		test(preferences_move_nothing),
 	};
 
