@@ -814,7 +814,8 @@ bench-placement: packages-test ## what policies leave unserved: TRACES=DIR
 	@[ -n "$(TRACES)" ] || { echo "TRACES=DIR is missing: days of VM CPU use" \
 		"(*.csv.gz)"; exit 2; }
 	@$(MAKE) -s -j$(JOBS) all
-	@python3 tests/bench/placement.py $(TRACES)
+	@python3 tests/bench/placement.py $(TRACES) $(SEEDS:%=--seeds=%) \
+		$(KINDS:%=--kind=%) $(LOADS:%=--load=%) $(POLICIES:%=--policy=%)
 
 .PHONY: bench-rebalance bench-rule
 bench-rebalance: packages-test ## what policies of moves leave: TRACES=DIR

@@ -216,9 +216,9 @@ def compare_live(comparison, builds, folder):
 def scenario():
     rnd = random.Random(7)
     rows = [[rnd.randrange(5, 95) for _ in range(96)] for _ in range(60)]
-    vms = make_vms(rows, rnd, "mixed")
+    vms = make_vms(rows, [None] * len(rows), rnd, "mixed")
     return {"step_s": 300, "steps": 96,
-            "nodes": make_nodes(vms, 96, "mixed", 0.62), "vms": vms}
+            "nodes": make_nodes(vms, 96, "mixed", 0.62, False), "vms": vms}
 
 
 def compare_scheduler(comparison, builds, folder):

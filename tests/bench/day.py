@@ -1,7 +1,12 @@
 """Makes a placement problem (docs/simulate.md) from a day of VM CPU use.
 
 A day is a gzipped CSV, a row per VM, a column per five minutes, percent of the
-VM's CPUs. The same arguments give the same scenario.
+VM's CPUs. A file NAME.vms.csv beside NAME.csv.gz has the vCPUs (second column)
+and the memory in MiB (fourth column) of each row. The same arguments give the
+same scenario.
+
+With real sizes, a node has room for two of the largest VM, and requests are at
+most 70 % of the cores, so that load decides and not requests.
 """
 import gzip
 import json
@@ -38,14 +43,29 @@ def spans_of(rnd, kind, bursts, steps):
     return [(arrive, leave)]
 
 
-def make_vms(rows, rnd, kind):
+def sizes_of(day):
+    """The file with the real sizes, if there is one."""
+    path = day.with_name(day.name.replace(".csv.gz", ".vms.csv"))
+    return path if path.exists() else None
+
+
+def read_sizes(day):
+    rows = sizes_of(day).read_text().split()[1:]
+    return [(max(1, int(row.split(",")[1])),
+             max(1, round(int(row.split(",")[3]) / 1024))) for row in rows]
+
+
+def make_vms(rows, sizes, rnd, kind):
     steps = len(rows[0])
     bursts = [int(rnd.uniform(steps // 3 // 2, steps * 3 // 4))
               for _ in range(3)]
     vms = []
     for i, row in enumerate(rows):
-        vcpus = rnd.choices(SIZES, SHARES)[0]
-        memory = vcpus * rnd.choice([1, 2, 4]) * GIB
+        if sizes[i] is None:
+            vcpus = rnd.choices(SIZES, SHARES)[0]
+            memory = vcpus * rnd.choice([1, 2, 4]) * GIB
+        else:
+            vcpus, memory = sizes[i][0], sizes[i][1] * GIB
         for arrive, leave in spans_of(rnd, kind, bursts, steps):
             vms.append({
                 "name": f"vm-{i:04d}", "namespace": "default", "vcpus": vcpus,
@@ -56,7 +76,16 @@ def make_vms(rows, rnd, kind):
     return sorted(vms, key=lambda v: (v["arrive_step"], v["name"]))
 
 
-def make_nodes(vms, steps, kind, load):
+def limit_requests(vms, steps, cores):
+    most = max(sum(v["vcpus"] for v in vms
+                   if v["arrive_step"] <= t < v["leave_step"])
+               for t in range(steps))
+    for v in vms:
+        v["cpu_request_millicores"] = min(
+            v["cpu_request_millicores"], int(700 * cores * v["vcpus"] / most))
+
+
+def make_nodes(vms, steps, kind, load, is_sized):
     """As many as carry the late peak at about this mean load."""
     peak = memory = 0
     for t in range(steps // 3, steps):
@@ -65,22 +94,30 @@ def make_nodes(vms, steps, kind, load):
                              for v in here))
         memory = max(memory, sum(v["memory_bytes"] for v in here))
     need = peak / (load + 0.13)
-    cores = []
+    cores, size, least = [], 32, 0
+    if is_sized:
+        size *= math.ceil(2 * max(v["vcpus"] for v in vms) / size)
+        least = 2 * max(v["memory_bytes"] for v in vms)
     while sum(cores) < need:
-        cores.append([32, 16, 64][len(cores) % 3] if kind == "mixed" else 32)
-    per_core = memory / sum(cores) / 0.6
+        cores.append([size, size // 2, size * 2][len(cores) % 3]
+                     if kind == "mixed" else size)
+    per_core = max(memory / sum(cores) / 0.6, least / min(cores))
+    if is_sized:
+        limit_requests(vms, steps, sum(cores))
     return [{"name": f"node-{i:03d}", "cpu_cores": c, "pods": 250,
              "memory_bytes": math.ceil(per_core * c / GIB) * GIB}
             for i, c in enumerate(cores)]
 
 
-def make_scenario(day, kind, seed, load, count=None):
+def make_scenario(day, kind, seed, load, count=None, is_sized=False):
     """The scenario as JSON text, of all VMs of the day or of so many."""
     rnd = random.Random(seed)
     with gzip.open(day) as lines:
         rows = [[int(x) for x in line.split(b",")] for line in lines]
-    rnd.shuffle(rows)
-    vms = make_vms(rows[:count], rnd, kind)
-    nodes = make_nodes(vms, len(rows[0]), kind, load)
+    both = list(zip(rows, read_sizes(day) if is_sized else [None] * len(rows)))
+    rnd.shuffle(both)
+    rows, sizes = zip(*both[:count])
+    vms = make_vms(rows, sizes, rnd, kind)
+    nodes = make_nodes(vms, len(rows[0]), kind, load, is_sized)
     return json.dumps({"step_s": 300, "steps": len(rows[0]), "nodes": nodes,
                        "vms": vms}, separators=(",", ":"))

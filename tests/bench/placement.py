@@ -1,82 +1,96 @@
-"""make bench-placement TRACES=DIR: the unserved demand of each policy.
+"""make bench-placement TRACES=DIR: the unserved demand that placement leaves.
 
 Replays every day in DIR (*.csv.gz) as every kind of scenario with several seeds
-and prints, per kind and pooled, each policy's unserved demand as a share of
-kube-scheduler's: the ratio of the sums, since one scenario is noise.
+and prints, per source, each policy's unserved demand as a share of
+kube-scheduler's: the ratio of the sums, since one scenario is noise, and the
+least and the largest ratio of a seed. A source is what the names of its days
+have before the first digit or hyphen. Days with sizes (day.py) are also played
+with them. `moves` is real-load that also moves VMs.
 """
 import argparse
 import collections
 import json
 import multiprocessing
 import pathlib
+import re
 import subprocess
 import sys
 
-from day import KINDS, make_scenario
+from day import KINDS, make_scenario, sizes_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "bin" / "plimsoll-simulate"
-POLICIES = ("real-load", "kube-scheduler", "kube-scheduler-1.21",
+BASE, MOVES = "kube-scheduler", "moves"
+POLICIES = ("real-load", MOVES, BASE, "kube-scheduler-1.21",
             "target-load-packing", "load-variation-risk",
             "low-risk-overcommit")
-BASE = "kube-scheduler"
+STEPS_PER_DAY = 288
+
+
+def simulate(scenario, policy):
+    flags = (["--policy", "real-load", "--rebalance"] if policy == MOVES
+             else ["--policy", policy])
+    done = subprocess.run([PROGRAM, "--scenario", "-", "--json", *flags],
+                          input=scenario, capture_output=True, text=True,
+                          check=True)
+    return json.loads(done.stdout)
 
 
 def play(problem):
-    day, kind, seed, load, policies = problem
-    command = [PROGRAM, "--scenario", "-", "--json"]
+    day, is_sized, kind, seed, load, policies = problem
+    scenario = make_scenario(day, kind, seed, load, is_sized=is_sized)
+    source = re.match(r"[a-z]+", day.name).group()
+    return (source + (", real sizes" if is_sized else ""), kind, seed,
+            {policy: simulate(scenario, policy) for policy in policies})
+
+
+def ratio(rows, policy):
+    base = sum(row[BASE]["unserved_core_steps"] for row in rows)
+    ours = sum(row[policy]["unserved_core_steps"] for row in rows)
+    return ours / base if base > 0 else float("nan")
+
+
+def groups_of(results, index):
+    groups = collections.defaultdict(list)
+    for result in results:
+        groups[result[index]].append(result[3])
+    return groups
+
+
+def show(source, results, policies):
+    rows = [result[3] for result in results]
+    days = sum(row[BASE]["vm_steps"] for row in rows) / STEPS_PER_DAY
     for policy in policies:
-        command += ["--policy", policy]
-    done = subprocess.run(command, input=make_scenario(day, kind, seed, load),
-                          capture_output=True, text=True, check=True)
-    results = json.loads(done.stdout)
-    return day.name, kind, results.get("policies", [results])
-
-
-def add(sums, key, result):
-    row = sums[key, result["policy"]]
-    row["unserved"] += result["unserved_core_steps"]
-    row["demand"] += result["demand_core_steps"]
-    row["unplaced"] += result["unplaced"]
-    row["count"] += 1
-    row["cv"] += result.get("cv_mean", 0)
-    row["overload"] += result.get("overload_pct", 0)
-
-
-def show(sums, keys, policies):
-    print(f"{'':12}{'policy':22}{'unserved %':>12}{'of ' + BASE:>18}"
-          f"{'unplaced':>10}{'overload %':>12}{'cv':>8}")
-    for key in keys:
-        base = sums[key, BASE]["unserved"]
-        for policy in policies:
-            row = sums[key, policy]
-            ratio = f"{row['unserved'] / base:.4f}" if base > 0 else "-"
-            print(f"{key:12}{policy:22}"
-                  f"{100 * row['unserved'] / row['demand']:12.4f}{ratio:>18}"
-                  f"{row['unplaced']:10}{row['overload'] / row['count']:12.3f}"
-                  f"{row['cv'] / row['count']:8.4f}")
-        print()
+        total = [sum(row[policy][name] for row in rows) for name in (
+            "unserved_core_steps", "demand_core_steps", "unplaced",
+            "migrations")]
+        seeds = [ratio(group, policy)
+                 for group in groups_of(results, 2).values()]
+        kinds = [ratio(group, policy)
+                 for group in groups_of(results, 1).values()]
+        print(f"{source:24}{policy:22}{100 * total[0] / total[1]:10.4f}"
+              f"{ratio(rows, policy):9.4f}{min(seeds):9.4f}{max(seeds):9.4f}"
+              f"{max(kinds):9.4f}{total[2]:10}{total[3] / days:9.4f}")
 
 
 def bench(days, kinds, seeds, load, policies):
-    problems = [(day, kind, seed, load, policies)
-                for day in days for kind in kinds for seed in seeds]
-    sums = collections.defaultdict(collections.Counter)
-    keys = [*kinds, "all kinds", *(day.name.split(".")[0][-8:]
-                                   for day in days)]
+    problems = [(day, is_sized, kind, seed, load, policies)
+                for seed in seeds for day in days for kind in kinds
+                for is_sized in ((False, True) if sizes_of(day) else (False,))]
+    sources = collections.defaultdict(list)
     with multiprocessing.Pool(2) as pool:
-        for done, (day, kind, results) in enumerate(
-                pool.imap_unordered(play, problems), 1):
-            for result in results:
-                for key in (kind, "all kinds", day.split(".")[0][-8:]):
-                    add(sums, key, result)
+        for done, result in enumerate(pool.imap_unordered(play, problems), 1):
+            sources[result[0]].append(result)
             if sys.stderr.isatty():
                 print(f"\r{done}/{len(problems)}", end="", file=sys.stderr)
     if sys.stderr.isatty():
         print("\r\x1b[K", end="", file=sys.stderr)
-    print(f"== load {load}, {len(days)} days, seeds "
-          f"{seeds.start} to {seeds.stop - 1}, ratio of sums")
-    show(sums, keys, policies)
+    print(f"== load {load}, seeds {seeds.start} to {seeds.stop - 1}")
+    print(f"{'source':24}{'policy':22}{'unserved %':>10}{'of base':>9}"
+          f"{'min':>9}{'max':>9}{'a kind':>9}{'unplaced':>10}{'moves':>9}")
+    for source, results in sorted(sources.items()):
+        show(source, results, policies)
+    print(flush=True)
 
 
 def main():
