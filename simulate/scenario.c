@@ -1,8 +1,11 @@
 #include "simulate/scenario.h"
 
+#include "kube/label_syntax.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "kube/json_fields.h"
 #include "lib/map.h"
@@ -135,6 +138,50 @@ static int read_announcement(struct scenario_vm *vm, const struct json_value *v,
 	return 0;
 }
 
+/* As the API server admits them. KubeVirt sets the label of its launchers. */
+static int check_label(const char *key, const char *value, struct error *err)
+{
+	if (!label_syntax_is_key(key) || strcmp(key, "kubevirt.io") == 0) {
+		return error_set(err, -EBADMSG, "'%.80s' cannot be a label",
+			key);
+	}
+	if (value == NULL || !label_syntax_is_value(value)) {
+		return error_set(err, -EBADMSG,
+			"label '%.80s' has an invalid value", key);
+	}
+	return 0;
+}
+
+static int read_labels(struct scenario_vm *vm, const struct json_value *v,
+	struct error *err)
+{
+	const struct json_value *labels = json_value_get(v, "labels");
+	int r = 0;
+
+	if (labels == NULL) {
+		return 0;
+	}
+	if (!json_value_is_object(labels) ||
+		json_value_count(labels) > SCENARIO_LABELS_MAX) {
+		return error_set(err, -EBADMSG,
+			"'labels' is not an object of at most %d labels",
+			SCENARIO_LABELS_MAX);
+	}
+	vm->labels = xcalloc(json_value_count(labels) + 1, sizeof(*vm->labels));
+	for (const struct json_value *l = json_value_first(labels);
+		l != NULL && r == 0; l = json_value_next(l)) {
+		const char *value = json_value_text(l);
+
+		r = check_label(json_value_key(l), value, err);
+		if (r == 0) {
+			vm->labels[vm->label_count++] = (struct scenario_label){
+				xstrdup(json_value_key(l)), xstrdup(value)
+			};
+		}
+	}
+	return r;
+}
+
 static int read_vm(struct scenario_vm *vm, const struct json_value *v,
 	size_t steps, struct error *err)
 {
@@ -162,6 +209,7 @@ static int read_vm(struct scenario_vm *vm, const struct json_value *v,
 			err);
 	}
 	r = r < 0 ? r : read_announcement(vm, v, err);
+	r = r < 0 ? r : read_labels(vm, v, err);
 	return r < 0 ? r : read_use(vm, v, steps, err);
 }
 
@@ -231,6 +279,15 @@ int scenario_read(struct scenario *out, const char *path, struct error *err)
 	return r < 0 ? r : scenario_parse(out, text.data, text.len, err);
 }
 
+static void free_labels(struct scenario_vm *vm)
+{
+	for (size_t i = 0; i < vm->label_count; i++) {
+		free(vm->labels[i].key);
+		free(vm->labels[i].value);
+	}
+	free(vm->labels);
+}
+
 void scenario_fini(struct scenario *scenario)
 {
 	for (size_t i = 0; i < scenario->node_count; i++) {
@@ -240,6 +297,7 @@ void scenario_fini(struct scenario *scenario)
 		free(scenario->vms[i].name);
 		free(scenario->vms[i].namespace);
 		free(scenario->vms[i].expected_cores);
+		free_labels(&scenario->vms[i]);
 		free(scenario->vms[i].cpu_percent);
 		free(scenario->vms[i].memory_percent);
 	}

@@ -19,6 +19,8 @@ enum {
 	SCENARIO_VMS_MAX = 500000,
 	SCENARIO_FIGURES_MAX = 64 << 20,
 };
+/* A VM has no more: the object of its launcher pod has room for these. */
+enum { SCENARIO_LABELS_MAX = 16 };
 #define SCENARIO_FILE_MAX ((size_t)512 << 20)
 
 struct scenario_node {
@@ -27,11 +29,17 @@ struct scenario_node {
 	int64_t memory_bytes, pods;
 };
 
+struct scenario_label {
+	char *key, *value; /* owned */
+};
+
 struct scenario_vm {
 	char *name, *namespace; /* owned */
 	double vcpus;
 	int64_t memory_bytes, cpu_request_milli;
-	char *expected_cores;		/* owned; its announcement, or NULL */
+	char *expected_cores;	       /* owned; its announcement, or NULL */
+	struct scenario_label *labels; /* owned */
+	size_t label_count;
 	size_t arrive_step, leave_step; /* leave: the first step without it */
 	float *cpu_percent;		/* owned; of its vCPUs, per step */
 	/* Owned; memory in use, of memory_bytes, per step; NULL: 100. Above 100

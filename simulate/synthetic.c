@@ -6,7 +6,7 @@
 #include "lib/json.h"
 #include "lib/memory.h"
 
-enum { OBJECT_MAX = 8192 };
+enum { OBJECT_MAX = 16384 };
 
 static void put_number(struct json *j, const char *key, int64_t number,
 	const char *unit)
@@ -53,6 +53,9 @@ static void put_metadata(struct json *j, const struct scenario_vm *from,
 	put_number(j, "uid", (int64_t)number, "");
 	json_object(j, "labels");
 	json_string(j, "kubevirt.io", "virt-launcher");
+	for (size_t i = 0; i < from->label_count; i++) {
+		json_string(j, from->labels[i].key, from->labels[i].value);
+	}
 	json_object_end(j);
 	json_object(j, "annotations");
 	json_string(j, "kubevirt.io/domain", from->name);

@@ -124,6 +124,44 @@ static void keeps_an_announcement_and_refuses_an_invalid_one(void **state)
 		"at 'all'");
 }
 
+#define LABELLED(labels)                                                       \
+	"{'step_s':300,'steps':1," NODES                                       \
+	",'vms':[{'name':'v','namespace':'n','vcpus':2,'memory_bytes':1,"      \
+	"'cpu_request_millicores':1,'arrive_step':0,'leave_step':1,"           \
+	"'labels':" labels ",'cpu_percent':[1]}]}"
+
+static void keeps_labels_and_refuses_what_cannot_be_one(void **state)
+{
+	static const struct {
+		const char *text, *error;
+	} cases[] = {
+		{ LABELLED("[]"),
+			"VM 1: 'labels' is not an object of at most 16 "
+			"labels" },
+		{ LABELLED("{'a b':'x'}"), "VM 1: 'a b' cannot be a label" },
+		{ LABELLED("{'kubevirt.io':'x'}"),
+			"VM 1: 'kubevirt.io' cannot be a label" },
+		{ LABELLED("{'app':7}"),
+			"VM 1: label 'app' has an invalid value" },
+		{ LABELLED("{'app':'x','b':'a b'}"),
+			"VM 1: label 'b' has an invalid value" },
+	};
+	struct scenario s;
+	struct error err;
+
+	(void)state;
+	assert_int_equal(parse(&s, LABELLED("{'app':'x','b/c':''}"), &err), 0);
+	assert_int_equal(s.vms[0].label_count, 2);
+	assert_string_equal(s.vms[0].labels[0].key, "app");
+	assert_string_equal(s.vms[0].labels[0].value, "x");
+	assert_string_equal(s.vms[0].labels[1].value, "");
+	scenario_fini(&s);
+	for (size_t i = 0; i < count_of(cases); i++) {
+		assert_int_equal(parse(&s, cases[i].text, &err), -EBADMSG);
+		assert_string_equal(err.text, cases[i].error);
+	}
+}
+
 static void refuses_two_nodes_of_one_name(void **state)
 {
 	struct scenario s;
@@ -147,6 +185,7 @@ int main(void)
 		cmocka_unit_test(names_the_error_and_its_place),
 		cmocka_unit_test(
 			keeps_an_announcement_and_refuses_an_invalid_one),
+		cmocka_unit_test(keeps_labels_and_refuses_what_cannot_be_one),
 		cmocka_unit_test(refuses_two_nodes_of_one_name),
 	};
 
