@@ -34,6 +34,14 @@ function candidates(best, signal) {
 			({ key, label, kind: "time_share", width: 132 })),
 		{ key: "cpuRoom", label: "Room", kind: "decimal", width: 76,
 			title: "Standard deviations from expected to all CPUs" },
+		{ key: "cpuShortage", label: "Shortage", kind: "seconds",
+			width: 92, title: "Core-seconds of CPU shortage that are " +
+				"expected in the next hour with this pod" },
+		{ key: "cpuShortageAdded", label: "Adds", kind: "seconds",
+			width: 76, title: "The part of the shortage that this " +
+				"pod adds" },
+		{ key: "siblings", label: "Siblings", kind: "decimal",
+			width: 84, title: "Siblings of the VM on the node" },
 		{ key: "loadAgeSeconds", label: "Load age", kind: "seconds",
 			width: 88 },
 	];

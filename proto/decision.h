@@ -45,6 +45,12 @@ struct decision_term {
 	X(io_pressure)                                                         \
 	X(contention)
 
+/* X(field) of struct decision_candidate; NAN if unknown. The expected shortage
+ * of CPU time within the next hour with this pod, and the part of it that this
+ * pod adds, in core-seconds; the pod's siblings on the node, which move
+ * together as the record says. */
+#define DECISION_FIGURES(X) X(cpu_shortage) X(cpu_shortage_added) X(siblings)
+
 struct decision_candidate {
 	char node[REPORT_NODE_MAX];
 	double score;
@@ -56,6 +62,7 @@ struct decision_candidate {
 	size_t term_count;
 #define X(field) double field;
 	DECISION_SHARES(X)
+	DECISION_FIGURES(X)
 #undef X
 };
 
@@ -83,6 +90,9 @@ struct decision_record {
 	/* From the VM's profile: the length of the history that counted and
 	 * its mean; NAN: there was no profile. */
 	double past_seconds, past_cores;
+	/* How far the VM's siblings move together, 0 to 1; 0: not known. How
+	 * many there are on all nodes. NAN: the pod is not a VM. */
+	double siblings_correlation, siblings;
 	/* How old the scheduler's cache of the API server's objects was, at
 	 * most; NAN: not known. */
 	double cache_age_seconds;

@@ -11,7 +11,7 @@ static const struct wire_field candidate_fields[] = {
 #define X(field)                                                               \
 	WIRE_FIELD(Plimsoll__DecisionCandidate, decision_candidate, DOUBLE,    \
 		field),
-	DECISION_SHARES(X) X(score)
+	DECISION_SHARES(X) DECISION_FIGURES(X) X(score)
 #undef X
 		WIRE_SIGNED_FIELD(Plimsoll__DecisionCandidate,
 			decision_candidate, cpu_room),
@@ -31,6 +31,9 @@ static const struct wire_field record_fields[] = {
 	WIRE_FIELD(Plimsoll__Decision, decision_record, DOUBLE, decided_points),
 	WIRE_FIELD(Plimsoll__Decision, decision_record, DOUBLE, past_seconds),
 	WIRE_FIELD(Plimsoll__Decision, decision_record, DOUBLE, past_cores),
+	WIRE_FIELD(Plimsoll__Decision, decision_record, DOUBLE,
+		siblings_correlation),
+	WIRE_FIELD(Plimsoll__Decision, decision_record, DOUBLE, siblings),
 	WIRE_FIELD(Plimsoll__Decision, decision_record, DOUBLE,
 		cache_age_seconds),
 };

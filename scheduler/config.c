@@ -71,7 +71,7 @@ static const struct option table[] = {
 		.help = "what to do when moving a VM would reduce CPU "
 			"shortage: off, recommend or automatic"),
 	ROW(rebalance_price_text, "rebalance-price", OPTION_TEXT, "CORE-STEPS",
-		.fallback = "0.2",
+		.fallback = "0.15",
 		.help = "least saving for a move, in cores times 5 minutes of "
 			"expected shortage within the next hour"),
 	ROW(rebalance_max_per_hour, "rebalance-max-per-hour", OPTION_INTEGER,

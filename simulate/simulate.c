@@ -6,6 +6,7 @@
 #include "lib/clock.h"
 #include "lib/map.h"
 #include "lib/memory.h"
+#include "scheduler/cluster/kin_pass.h"
 #include "scheduler/score/decide.h"
 #include "simulate/simulated_world.h"
 #include "simulate/synthetic.h"
@@ -18,6 +19,7 @@ struct world {
 	struct map index_of; /* node name to its element of loads */
 	struct map profiles; /* namespace/name to struct usage, owned */
 	struct decision decision;
+	struct kin_pass kin_pass;
 	uint32_t *decision_us; /* owned */
 	size_t decision_count, decision_capacity;
 	struct simulation *out;
@@ -72,6 +74,7 @@ static void close_world(struct world *w)
 	void *usage = NULL;
 
 	decision_fini(&w->decision);
+	kin_pass_fini(&w->kin_pass);
 	cluster_fini(&w->state.cluster);
 	for (size_t i = 0; i < s->vm_count; i++) {
 		pod_free(w->state.vms[i].pod);
@@ -262,6 +265,13 @@ static void observe(struct world *w, size_t step)
 	}
 }
 
+static void learn_kin(struct world *w, size_t step)
+{
+	while (kin_pass_next(&w->kin_pass, &w->state.cluster,
+		step_us(w, step + 1))) {
+	}
+}
+
 static int compare_times(const void *a, const void *b)
 {
 	const uint32_t *x = a;
@@ -334,6 +344,7 @@ int simulate(struct simulation *out, const struct scenario *scenario,
 		demand(&w, step);
 		observe(&w, step);
 		simulated_moves_end(w.moves, step);
+		learn_kin(&w, step);
 		if (options->on_step != NULL) {
 			options->on_step(options->owner, step);
 		}

@@ -50,7 +50,7 @@ static const struct option table[] = {
 	ROW(move_policy_name, "rebalance-policy", OPTION_TEXT, "NAME",
 		.fallback = "expected-shortage",
 		.help = "how moves are chosen; others are for comparison"),
-	ROW(price_text, "price", OPTION_TEXT, "CORE-STEPS", .fallback = "0.2",
+	ROW(price_text, "price", OPTION_TEXT, "CORE-STEPS", .fallback = "0.15",
 		.help = "least saving for a move, in cores times 5 minutes of "
 			"expected shortage within the next hour"),
 	ROW(json, "json", OPTION_BOOL, NULL, .fallback = "false",

@@ -5,6 +5,7 @@
 
 #include "lib/memory.h"
 #include "scheduler/filter/filter.h"
+#include "scheduler/objects/pod_kin.h"
 #include "simulate/simulated_moves_state.h"
 
 /* Entries of the same namespace and name are one VM. */
@@ -129,6 +130,9 @@ static void add_vm(struct simulated_moves *m, size_t index, size_t step,
 	const struct simulated_vm *vm = &m->world->vms[index];
 	const struct node_vms *vms = &vm->node->vms;
 	const struct model_vm *model = node_vms_model(vms, vm->pod->uid);
+	const struct kin_keys keys = pod_kin(vm->pod);
+	const struct kin_figures kin =
+		kin_table_figures(&m->world->cluster.kin, &keys);
 	double contention = vm->node->metrics.contention;
 	struct model_forecast forecast;
 
@@ -141,6 +145,8 @@ static void add_vm(struct simulated_moves *m, size_t index, size_t step,
 			.cores = forecast.cores,
 			.variance = forecast.variance,
 			.third = forecast.third,
+			.kin = kin.kin,
+			.rho = kin.rho,
 			.used_cores = contention > 0 && contention < 1
 				? model->seen_cores / (1 - contention)
 				: model->seen_cores,

@@ -29,6 +29,7 @@ struct decision_object {
 	uint64_t time_us;
 	const char *policy, *chosen, *decided_by;
 	uint32_t nodes, feasible;
+	double siblings, siblings_correlation;
 	double margin, decided_points, past_seconds, past_cores,
 		cache_age_seconds;
 	char *sentence; /* owned */

@@ -20,6 +20,7 @@ static void write_candidate(struct json *j, const struct decision_candidate *c)
 #define X(field) json_number(j, #field, c->field);
 	DECISION_SHARES(X)
 	X(cpu_room)
+	DECISION_FIGURES(X)
 #undef X
 	json_object(j, "terms");
 	for (size_t i = 0; i < c->term_count; i++) {
@@ -72,6 +73,8 @@ static void write_record(struct json *j, const struct decision_record *r)
 	json_number(j, "decided_points", r->decided_points);
 	json_number(j, "past_s", r->past_seconds);
 	json_number(j, "past_cores", r->past_cores);
+	json_number(j, "siblings", r->siblings);
+	json_number(j, "siblings_correlation", r->siblings_correlation);
 	json_number(j, "cache_age_s", r->cache_age_seconds);
 	json_string(j, "sentence", r->sentence);
 	json_array(j, "best");

@@ -43,6 +43,7 @@ static size_t *order_of(struct decision *d)
 {
 	size_t *order = xcalloc(d->node_count + 1, sizeof(size_t));
 
+	decision_score_all(d);
 	for (size_t i = 0; i < d->node_count; i++) {
 		order[i] = i;
 	}

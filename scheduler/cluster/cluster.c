@@ -53,6 +53,7 @@ void cluster_fini(struct cluster *cluster)
 	free(cluster->nodes);
 	free(cluster->affinity_pods);
 	free(cluster->nominated_pods);
+	kin_table_fini(&cluster->kin);
 	*cluster = (struct cluster){ 0 };
 }
 
@@ -100,6 +101,9 @@ void cluster_add_pod(struct cluster *cluster, struct node *node,
 	const struct pod *pod, int64_t bound_us)
 {
 	node_add_pod(node, pod, bound_us);
+	if (pod->is_vm && cluster->kin.learnt_us != 0) {
+		node_vms_learn_kin(&node->vms, &cluster->kin);
+	}
 	index_pod(cluster, node, pod);
 }
 

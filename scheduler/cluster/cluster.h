@@ -39,6 +39,8 @@ struct cluster {
 	struct map namespaces; /* name -> its labels and its consent */
 	struct storage storage;
 	struct vm_failures failures;
+	/* By cluster/kin_pass.h. A copy has none: its nodes know their VMs'. */
+	struct kin_table kin;
 	struct behaviours behaviours; /* those of the API server's version */
 };
 

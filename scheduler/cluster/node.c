@@ -398,17 +398,17 @@ void node_set_load(struct node *node, const struct node_load *load,
 		sample_us < now_us ? sample_us : now_us);
 }
 
-void node_expected_load(const struct node *node, struct model_prior prior,
-	int64_t now_us, double *cores, double *variance)
+struct model_forecast node_expected_load(const struct node *node,
+	struct model_prior prior, int64_t now_us)
 {
 	const struct model_sum *seen = &node->vms.seen;
 	const struct node_vms_announced more =
 		node_vms_announced(&node->vms, prior, now_us);
 	double used = node_used_cores(node);
-	double known =
-		used - seen->seen_cores + model_cores(seen, prior) + more.seen;
+	struct model_forecast out = model_expected(seen, prior);
+	double known = used - seen->seen_cores + out.cores + more.seen;
 
-	*cores = (known > used ? known : used) + more.unseen;
-	*variance = model_variance(seen, prior);
-	node_vms_add_expected(&node->vms, prior, now_us, cores, variance);
+	out.cores = (known > used ? known : used) + more.unseen;
+	node_vms_add_expected(&node->vms, prior, now_us, &out);
+	return out;
 }

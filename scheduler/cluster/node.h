@@ -152,9 +152,9 @@ static inline double node_used_cores(const struct node *node)
 	return cores < 0 ? 0 : cores;
 }
 
-/* The expected use of the shared cores, in cores, and its variance, in cores
- * squared: the larger of the measured use, and the measured use with the
- * expected or announced use of each seen VM in place of its measured use; plus
- * the unseen VMs. Only for a node with a load. */
-void node_expected_load(const struct node *node, struct model_prior prior,
-	int64_t now_us, double *cores, double *variance);
+/* The expected use of the shared cores: the larger of the measured use, and the
+ * measured use with the expected or announced use of each seen VM in place of
+ * its measured use; plus the unseen VMs. The moments are sums over VMs that are
+ * independent; node->vms.kin has what kin add. Only for a node with a load. */
+struct model_forecast node_expected_load(const struct node *node,
+	struct model_prior prior, int64_t now_us);

@@ -41,6 +41,7 @@ static void own_vms(struct node_vms *vms)
 {
 	vms->list = xmemdup(vms->list, vms->count * sizeof(*vms->list));
 	vms->capacity = vms->count;
+	vms->kin = kin_sums_copy(&vms->kin);
 }
 
 struct node *node_copy(const struct node *node)

@@ -6,10 +6,12 @@
 
 #include "kube/time.h"
 #include "lib/memory.h"
+#include "scheduler/objects/pod_kin.h"
 
 void node_vms_fini(struct node_vms *vms)
 {
 	free(vms->list);
+	kin_sums_fini(&vms->kin);
 	*vms = (struct node_vms){ 0 };
 }
 
@@ -18,11 +20,16 @@ static void update_sum(struct node_vm *vm)
 {
 	vm->sum = (struct model_sum){ 0 };
 	model_add(&vm->sum, &vm->model);
+	vm->sum.own += vm->kin.more * vm->sum.by_prior;
 	if (vm->is_by_measure) {
+		double variance = usage_variance(&vm->model.usage);
+
 		vm->sum.own = vm->model.seen_cores;
 		vm->sum.by_prior = 0;
-		vm->sum.variance = usage_variance(&vm->model.usage);
+		vm->sum.variance = variance;
 		vm->sum.by_deviation = 0;
+		vm->sum.third = variance * vm->model.vcpus;
+		vm->sum.third_by_deviation = 0;
 	}
 }
 
@@ -31,6 +38,7 @@ static void recompute_sums(struct node_vms *vms)
 {
 	vms->seen = (struct model_sum){ 0 };
 	vms->unseen = (struct model_sum){ 0 };
+	kin_sums_clear(&vms->kin);
 	vms->dedicated_cores = 0;
 	vms->dedicated_used = 0;
 	vms->newest_us = TIME_LONG_AGO;
@@ -38,6 +46,8 @@ static void recompute_sums(struct node_vms *vms)
 	vms->arriving_count = 0;
 	for (size_t i = 0; i < vms->count; i++) {
 		const struct node_vm *vm = &vms->list[i];
+		const struct kin_vm kin = { vm->kin.kin, vm->kin.rho,
+			vm->model.vcpus, model_variance(&vm->sum, vms->prior) };
 
 		vms->arriving_count += vm->is_arriving;
 		if (vm->is_dedicated) {
@@ -48,6 +58,7 @@ static void recompute_sums(struct node_vms *vms)
 			model_add_sum(
 				vm->charge.is_seen ? &vms->seen : &vms->unseen,
 				&vm->sum);
+			kin_sums_add(&vms->kin, &kin);
 			vms->announced_count += vm->announced != NULL;
 		}
 		if (vm->charge.bound_us > vms->newest_us) {
@@ -110,8 +121,21 @@ void node_vms_add(struct node_vms *vms, const struct pod *pod, int64_t bound_us)
 		},
 	};
 	strncpy(vm->uid, pod->uid, sizeof(vm->uid) - 1);
+	vm->kin_keys = pod_kin(pod);
 	vm->model.vcpus = vcpus_of(vms, vm);
 	update_sum(vm);
+	recompute_sums(vms);
+}
+
+void node_vms_learn_kin(struct node_vms *vms, const struct kin_table *kin)
+{
+	vms->prior = kin->prior;
+	for (size_t i = 0; i < vms->count; i++) {
+		struct node_vm *vm = &vms->list[i];
+
+		vm->kin = kin_table_figures(kin, &vm->kin_keys);
+		update_sum(vm);
+	}
 	recompute_sums(vms);
 }
 
@@ -136,6 +160,7 @@ void node_vms_believe(struct node_vms *vms, const struct pod *pod)
 		vm->is_bounded = pod->belief.is_bounded;
 		vm->is_by_measure &= vm->is_unproven;
 		vm->vcpus = pod->vcpus;
+		vm->kin_keys = pod_kin(pod);
 		vm->model.vcpus = vcpus_of(vms, vm);
 		update_sum(vm);
 		recompute_sums(vms);
@@ -260,7 +285,7 @@ static bool has_new(const struct node_vms *vms, int64_t now_us)
 }
 
 void node_vms_add_expected(const struct node_vms *vms, struct model_prior prior,
-	int64_t now_us, double *cores, double *variance)
+	int64_t now_us, struct model_forecast *sum)
 {
 	if (vms->unseen.by_prior <= 0 || !has_new(vms, now_us)) {
 		return;
@@ -273,8 +298,9 @@ void node_vms_add_expected(const struct node_vms *vms, struct model_prior prior,
 			continue;
 		}
 		share = forecast_unseen(&vm->charge, now_us);
-		*cores += share * model_cores(&vm->sum, prior);
-		*variance += share * model_variance(&vm->sum, prior);
+		sum->cores += share * model_cores(&vm->sum, prior);
+		sum->variance += share * model_variance(&vm->sum, prior);
+		sum->third += share * model_third(&vm->sum, prior);
 	}
 }
 
@@ -326,7 +352,7 @@ bool node_vms_forecast(const struct node_vms *vms, const char *uid,
 	if (vm == NULL) {
 		return false;
 	}
-	*out = model_forecast(&vm->model, prior);
+	*out = model_forecast(&vm->model, node_vm_prior(vm, prior));
 	if (vm->is_by_measure) {
 		out->cores = vm->sum.own;
 		out->variance = vm->sum.variance;

@@ -16,6 +16,7 @@
 
 #include "proto/load.h"
 #include "scheduler/forecast/forecast.h"
+#include "scheduler/forecast/kin_sums.h"
 #include "scheduler/forecast/model.h"
 #include "scheduler/objects/pod.h"
 
@@ -35,6 +36,8 @@ struct node_vm {
 	double vcpus;	      /* of the VM; the model's are those that count */
 	struct model_sum sum; /* of this VM alone */
 	struct model_vm model;
+	struct kin_keys kin_keys;
+	struct kin_figures kin; /* as last learnt */
 	char uid[REPORT_UID_MAX];
 	const struct announcement *announced; /* borrowed of the pod; or NULL */
 	size_t load_index; /* its position in the last load */
@@ -52,6 +55,8 @@ struct node_vms {
 	unsigned arriving_count; /* targets of unfinished migrations */
 	int64_t wall_offset_us;
 	struct model_sum seen, unseen;
+	struct kin_sums kin;	  /* of all VMs without dedicated CPUs */
+	struct model_prior prior; /* with which these were summed */
 	/* The dedicated CPUs, and their last measured use. */
 	double dedicated_cores, dedicated_used;
 };
@@ -79,10 +84,21 @@ void node_vms_set_load_of(struct node_vms *vms, const char *uid,
 void node_vms_update_profile(struct node_vms *vms, const char *uid,
 	const struct usage *usage);
 
-/* Adds the expected use of the unseen VMs to *cores, and its variance to
- * *variance. These VMs start up, or their agent cannot see VMs. */
+/* Adds the expected use of the unseen VMs. These VMs start up, or their agent
+ * cannot see VMs. */
 void node_vms_add_expected(const struct node_vms *vms, struct model_prior prior,
-	int64_t now_us, double *cores, double *variance);
+	int64_t now_us, struct model_forecast *sum);
+
+/* Takes over what the table knows of the VMs' kin. */
+void node_vms_learn_kin(struct node_vms *vms, const struct kin_table *kin);
+
+/* The prior of a VM, with what its kin use. */
+static inline struct model_prior node_vm_prior(const struct node_vm *vm,
+	struct model_prior prior)
+{
+	prior.share += vm->kin.more;
+	return prior;
+}
 
 /* The cores by which announcements raise the expected use of the seen VMs and
  * of the unseen VMs. Nearly always 0 and 0, and cheap then. */

@@ -8,13 +8,16 @@ void model_add(struct model_sum *sum, const struct model_vm *vm)
 	double observed_s = vm->usage.seconds;
 	double trial = MODEL_TRIAL_S / (observed_s + MODEL_TRIAL_S);
 	double variability = MODEL_VARIABILITY * vcpus;
-	double weight = fmin(observed_s, MODEL_KNOWN_S) / MODEL_KNOWN_S;
+	double weight = model_weight(vm);
+	double variance = (1 - trial) * usage_variance(&vm->usage) +
+		trial * variability * variability;
 
 	sum->own += (1 - trial) * vm->usage.mean_cores;
 	sum->by_prior += trial * vcpus;
-	sum->variance += (1 - trial) * usage_variance(&vm->usage) +
-		trial * variability * variability;
+	sum->variance += variance;
 	sum->by_deviation += trial * vcpus * vcpus;
+	sum->third += variance * vcpus;
+	sum->third_by_deviation += trial * vcpus * vcpus * vcpus;
 	sum->seen_cores += vm->seen_cores;
 	if (vcpus > 0) {
 		double share = fmin(vm->usage.mean_cores / vcpus, 1);
@@ -31,6 +34,8 @@ void model_add_sum(struct model_sum *sum, const struct model_sum *other)
 	sum->by_prior += other->by_prior;
 	sum->variance += other->variance;
 	sum->by_deviation += other->by_deviation;
+	sum->third += other->third;
+	sum->third_by_deviation += other->third_by_deviation;
 	sum->seen_cores += other->seen_cores;
 	model_add_peers(sum, other);
 }
@@ -76,6 +81,9 @@ void model_observe(struct model_vm *vm, const struct model_sample *sample)
 	if (seconds > 30 && !isnan(sample->five_min_mean)) {
 		cores = sample->five_min_mean;
 	}
+	vm->deviation =
+		(isnan(sample->five_min_mean) ? cores : sample->five_min_mean) -
+		vm->usage.mean_cores;
 	seconds = fmin(seconds, five_min_s);
 	usage_add(&vm->usage, cores, seconds);
 	usage_add_recent(&vm->usage, demand_of(vm, cores, sample->contention),
@@ -89,18 +97,18 @@ struct model_forecast model_forecast(const struct model_vm *vm,
 	struct model_sum sum = { 0 };
 	double vcpus = fmax(vm->vcpus, 0);
 	double trial = MODEL_TRIAL_S / (vm->usage.seconds + MODEL_TRIAL_S);
-	double cores, variance;
+	struct model_forecast out;
 
 	model_add(&sum, vm);
-	cores = model_cores(&sum, prior);
-	variance = model_variance(&sum, prior);
+	out = model_expected(&sum, prior);
 	if (vm->usage.recent_seconds > 0) {
-		cores = (cores + vm->usage.recent_cores) / 2;
+		out.cores = (out.cores + vm->usage.recent_cores) / 2;
 	}
 	if (trial > MODEL_TRIAL_RECENT) {
-		cores = (1 - trial) * cores + trial * prior.share * vcpus;
+		out.cores =
+			(1 - trial) * out.cores + trial * prior.share * vcpus;
 	}
-	return (struct model_forecast){ cores, variance, variance * vcpus };
+	return out;
 }
 
 double model_headroom(double expected, double variance, double cores)

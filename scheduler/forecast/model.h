@@ -51,13 +51,26 @@ struct model_vm {
 	struct usage usage;
 	int64_t observed_us; /* end of the observation */
 	double seen_cores;   /* its use in the last load that listed it */
+	/* In cores: the last five minutes' mean less the mean before it. */
+	double deviation;
 };
 
+/* How far a VM counts towards the average of its peers, 0 to 1. */
+static inline double model_weight(const struct model_vm *vm)
+{
+	double seconds = vm->usage.seconds;
+
+	return (seconds < MODEL_KNOWN_S ? seconds : MODEL_KNOWN_S) /
+		MODEL_KNOWN_S;
+}
+
 /* Sums over VMs. The expected cores are own + prior.share x by_prior. Their
- * variance is variance + prior.deviation squared x by_deviation. */
+ * variance is variance + prior.deviation squared x by_deviation, and the third
+ * central moment is third + prior.deviation squared x third_by_deviation. */
 struct model_sum {
 	double own, by_prior;
 	double variance, by_deviation;
+	double third, third_by_deviation;
 	double seen_cores;
 	/* For model_prior(): weight, and weighted share and squared share. */
 	double peer_weight, peer_share, peer_square;
@@ -90,6 +103,13 @@ static inline double model_variance(const struct model_sum *sum,
 		prior.deviation * prior.deviation * sum->by_deviation;
 }
 
+static inline double model_third(const struct model_sum *sum,
+	struct model_prior prior)
+{
+	return sum->third +
+		prior.deviation * prior.deviation * sum->third_by_deviation;
+}
+
 /* A VM in a load of its node. */
 struct model_sample {
 	double cores;	      /* used in the interval that ended at end_us */
@@ -100,20 +120,28 @@ struct model_sample {
 
 void model_observe(struct model_vm *vm, const struct model_sample *sample);
 
-/* The demand of the next hour, for moves: the expected cores, the variance, and
- * the third central moment. */
+/* The demand of the next hour: the expected cores, the variance, and the third
+ * central moment. A VM strays from its mean in jumps of all its vCPUs: its
+ * third moment is its variance times the vCPUs. */
 struct model_forecast {
 	double cores, variance, third;
 };
+
+/* The sum's VMs together. */
+static inline struct model_forecast model_expected(const struct model_sum *sum,
+	struct model_prior prior)
+{
+	return (struct model_forecast){ model_cores(sum, prior),
+		model_variance(sum, prior), model_third(sum, prior) };
+}
 
 /* While the peers weigh more than this, recent demand does not count in full:
  * 700 s of observation. */
 #define MODEL_TRIAL_RECENT 0.3
 
-/* Half of the forecast is the recent demand, half the expected use as placement
- * knows it: on recorded days both have a weight of about 1/2, for the next five
- * minutes as for the next two hours. A VM strays from that in jumps of all its
- * vCPUs: the third moment is the variance times the vCPUs. */
+/* For moves. Half of the forecast is the recent demand, half the expected use
+ * as placement knows it: on recorded days both have a weight of about 1/2, for
+ * the next five minutes as for the next two hours. */
 struct model_forecast model_forecast(const struct model_vm *vm,
 	struct model_prior prior);
 

@@ -1,5 +1,7 @@
 #include "scheduler/loads/aggregators.h"
 
+#include "scheduler/cache/cache.h"
+
 static int open_moves(struct aggregators *out, uv_loop_t *loop,
 	const struct aggregators_options *options, struct error *err)
 {
@@ -15,6 +17,7 @@ static int open_all(struct aggregators *out, uv_loop_t *loop,
 	int r = loads_new(&out->loads, loop, options, err);
 
 	if (r == 0) {
+		out->kin = kin_learner_new(loop, &options->cache->cluster);
 		r = decision_upload_new(&out->decision_upload, loop, options,
 			err);
 	}
@@ -54,6 +57,7 @@ int aggregators_open(struct aggregators *out, uv_loop_t *loop,
 void aggregators_close(struct aggregators *aggregators)
 {
 	loads_close(aggregators->loads);
+	kin_learner_close(aggregators->kin);
 	profile_client_close(aggregators->profile_client);
 	record_upload_close(aggregators->decision_upload);
 	question_client_close(aggregators->questions);

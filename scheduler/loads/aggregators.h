@@ -6,6 +6,7 @@
 
 #include "scheduler/loads/aggregator_client.h"
 #include "scheduler/loads/decision_upload.h"
+#include "scheduler/loads/kin_learner.h"
 #include "scheduler/loads/loads.h"
 #include "scheduler/loads/move_history.h"
 #include "scheduler/loads/move_upload.h"
@@ -15,6 +16,7 @@
 struct aggregators {
 	struct tls_watch *tls; /* NULL: tcp */
 	struct loads *loads;
+	struct kin_learner *kin; /* from the VMs' loads */
 	struct profile_client *profile_client;
 	struct record_upload *decision_upload;
 	struct question_client *questions;

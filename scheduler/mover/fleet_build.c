@@ -242,10 +242,13 @@ static struct fleet_vm figures_of(const struct node_vms *vms,
 			? vm->charge.seen_memory_bytes
 			: vm->charge.memory_bytes,
 	};
-	struct model_forecast forecast = model_forecast(&vm->model, prior);
+	struct model_forecast forecast =
+		model_forecast(&vm->model, node_vm_prior(vm, prior));
 	double share =
 		vm->charge.is_seen ? 1 : forecast_unseen(&vm->charge, now_us);
 
+	out.kin = vm->kin.kin;
+	out.rho = vm->kin.rho;
 	if (vm->announced != NULL) {
 		double before = forecast.cores;
 

@@ -244,13 +244,11 @@ static struct model_prior prior_of(const struct cluster *cluster)
 static void read_node(struct state_node *out, struct node *node,
 	struct model_prior prior, int64_t now_us)
 {
-	double variance;
-
 	*out = (struct state_node){ .node = node, .vms = node->vms };
 	out->has_load = node_metrics_is_fresh(&node->metrics, now_us) &&
 		!isnan(node->metrics.used_cores);
 	if (out->has_load) {
-		node_expected_load(node, prior, now_us, &out->used, &variance);
+		out->used = node_expected_load(node, prior, now_us).cores;
 		out->shared = node_shared_cores(node);
 	}
 	node->vms = (struct node_vms){ 0 };

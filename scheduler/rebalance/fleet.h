@@ -8,6 +8,7 @@
 #pragma once
 
 #include "scheduler/cluster/node.h"
+#include "scheduler/forecast/kin_sums.h"
 #include "scheduler/objects/pod.h"
 
 #include <stdbool.h>
@@ -21,6 +22,8 @@ struct fleet_vm {
 	/* The expected cores, the variance (cores squared) and the third
 	 * central moment (cores cubed). */
 	double cores, variance, third;
+	kin_key kin;
+	double rho; /* its kin's */
 	/* The part of `cores` that only an announcement explains. */
 	double announced_cores;
 	double used_cores; /* last observed demand */
@@ -38,6 +41,7 @@ struct fleet_node {
 	/* Sums over the VMs that will be there, with the uncertainty of the
 	 * node in the variance. */
 	double mean, variance, third;
+	struct kin_sums kin;	   /* owned; not in these sums */
 	double shortage;	   /* by these sums: forecast/shortage.h */
 	size_t first_vm, vm_count; /* its VMs in struct fleet */
 	/* False: no fresh data, a limit is reached, someone else works on the
@@ -75,7 +79,8 @@ struct fleet_node *fleet_add_node(struct fleet *fleet, const struct node *node,
 /* vm->node is set here. */
 struct fleet_vm *fleet_add_vm(struct fleet *fleet, const struct fleet_vm *vm);
 
-/* The cores of shortage of a node without the VM, or with it. */
+/* The cores of shortage of a node without the VM, or with it. The VM's kin on
+ * the node count with it. */
 double fleet_shortage_without(const struct fleet_node *node,
 	const struct fleet_vm *vm);
 double fleet_shortage_with(const struct fleet_node *node,

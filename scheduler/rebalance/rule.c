@@ -79,7 +79,8 @@ static bool has_equal_figures(const struct fleet_vm *a,
 {
 	return is_equal(a->cores, b->cores) &&
 		is_equal(a->variance, b->variance) &&
-		is_equal(a->third, b->third);
+		is_equal(a->third, b->third) && is_equal(a->rho, b->rho) &&
+		(a->kin == b->kin || !(a->rho > 0));
 }
 
 /* A VM that is skipped takes as long as some shortages. */

@@ -9,13 +9,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The constant part of the price, in core-steps of 5 minutes: one core-minute.
+/* The constant part of the price, in core-steps of 5 minutes: 45 core-seconds.
  * The rule's one dial, --price and --rebalance-price. */
-#define RULE_PRICE 0.2
+#define RULE_PRICE 0.15
 
 /* The price of a copy of unknown duration, flat. As good as the price by
  * memory. */
-#define RULE_PRICE_FLAT 0.4
+#define RULE_PRICE_FLAT 0.3
 
 struct rule_options {
 	double price; /* the constant part */

@@ -109,6 +109,7 @@ void decide_context(struct score_context *out, const struct pod *pod,
 		fmax(fmax(trust_sum, 1),
 			CLUSTER_SHARE_MIN * (double)cluster->count);
 	out->prior = model_prior(&vms);
+	out->known_kin = &cluster->kin;
 	out->failures = vm_failures_of(&cluster->failures, pod->namespace,
 		pod->vm_name);
 	score_begin(out, pod);
@@ -223,15 +224,70 @@ static void rank(struct decision *d, size_t *best, size_t one)
 	best[i] = one;
 }
 
+/* For the sentence. */
+static void count_siblings(struct decision *d)
+{
+	for (size_t i = 0; i < d->node_count && d->context.kin.rho > 0; i++) {
+		const struct kin_group *kin = kin_sums_group(
+			&d->nodes[i]->vms.kin, d->context.kin.kin);
+
+		d->context.siblings += kin == NULL ? 0 : kin->count;
+	}
+}
+
+static void make_exact(struct decision *d, size_t i)
+{
+	struct verdict *verdict = &d->verdicts[i];
+
+	if (!verdict->is_exact) {
+		verdict->score = score_total(d->nodes[i], &d->context);
+		verdict->is_exact = true;
+	}
+}
+
+void decision_score_all(struct decision *decision)
+{
+	for (size_t i = 0; i < decision->node_count; i++) {
+		if (decision->verdicts[i].reasons == 0) {
+			make_exact(decision, i);
+		}
+	}
+}
+
+/* The shortage is computed for nodes alone that could be among the best. Those
+ * that would be the best without it come first: then few others could. */
+static void find_best(struct decision *d, size_t *best)
+{
+	size_t first[DECIDE_BEST] = { 0 };
+	size_t count;
+
+	for (size_t i = 0; i < d->node_count; i++) {
+		if (d->verdicts[i].reasons == 0) {
+			rank(d, first, i);
+		}
+	}
+	count = d->best_count;
+	d->best_count = 0;
+	for (size_t i = 0; i < count; i++) {
+		make_exact(d, first[i]);
+		rank(d, best, first[i]);
+	}
+	for (size_t i = 0; i < d->node_count && count == DECIDE_BEST; i++) {
+		const struct verdict *verdict = &d->verdicts[i];
+
+		if (verdict->reasons == 0 && !verdict->is_exact &&
+			is_better(d, i, best[count - 1])) {
+			make_exact(d, i);
+			rank(d, best, i);
+		}
+	}
+}
+
 static void rank_all(struct decision *d)
 {
 	size_t best[DECIDE_BEST] = { 0 };
 
-	for (size_t i = 0; i < d->node_count; i++) {
-		if (d->verdicts[i].reasons == 0) {
-			rank(d, best, i);
-		}
-	}
+	find_best(d, best);
 	for (size_t i = 0; i < d->best_count; i++) {
 		d->best[i].node = d->nodes[best[i]];
 		score_node(&d->best[i].score, d->best[i].node, &d->context);
@@ -256,11 +312,14 @@ void decide(struct decision *decision, const struct pod *pod,
 	preferences_begin(&d->preferences, pod, &d->prefilter.affinity,
 		&d->prefilter.spread);
 	decide_context(&d->context, pod, cluster, d->policy, now_us);
+	d->context.skips_shortage = true;
 	evaluate_all(d, options);
 	score_spread(d);
 	d->context.preferences = &d->preferences;
 	rescore_all(d);
+	d->context.skips_shortage = false;
 	rank_all(d);
+	count_siblings(d);
 }
 
 void decision_fini(struct decision *decision)

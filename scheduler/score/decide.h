@@ -19,7 +19,11 @@ enum { DECIDE_BEST = 10 };
 
 struct verdict {
 	uint64_t reasons; /* see filter/filter.h; 0: feasible */
-	double score;	  /* of feasible nodes */
+	/* A feasible node has one. The best are exact; the others are at least
+	 * what they would be, and not among the best: see
+	 * decision_score_all(). */
+	double score;
+	bool is_exact;
 };
 
 /* Borrows pod and cluster until the next decide() or decision_fini(). */
@@ -50,6 +54,9 @@ void decide_context(struct score_context *out, const struct pod *pod,
 	const struct cluster *cluster, const struct policy *policy,
 	int64_t now_us);
 void decision_fini(struct decision *decision); /* NULL, zeroed: fine */
+
+/* Makes the scores of all feasible nodes exact. */
+void decision_score_all(struct decision *decision);
 
 const struct node *decision_chosen(const struct decision *decision); /* NULL */
 

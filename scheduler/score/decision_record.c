@@ -64,6 +64,9 @@ static void read_candidate(struct decision_candidate *out,
 		.cpu_announced = announced(s),
 		.cpu_deviation = s->cpu_deviation,
 		.cpu_room = s->cpu_room,
+		.cpu_shortage = s->cpu_shortage,
+		.cpu_shortage_added = s->cpu_shortage_added,
+		.siblings = s->siblings,
 		.memory_expected = s->memory_expected,
 		.memory_pressure = m->memory_pressure,
 		.io_pressure = m->io_pressure,
@@ -188,6 +191,7 @@ static void begin_record(struct decision_record *out)
 	out->decided_points = NAN;
 	out->past_seconds = NAN;
 	out->past_cores = NAN;
+	out->siblings = out->siblings_correlation = NAN;
 	out->best_count = 0;
 	out->rejection_count = 0;
 	out->names_len = 0;
@@ -209,6 +213,10 @@ void decision_record_from(struct decision_record *out,
 	if (d->pod->usage.seconds > 0) {
 		out->past_seconds = d->pod->usage.seconds;
 		out->past_cores = d->pod->usage.mean_cores;
+	}
+	if (d->context.kin.kin != 0) {
+		out->siblings = (double)d->context.siblings;
+		out->siblings_correlation = d->context.kin.rho;
 	}
 	put(out->namespace, sizeof(out->namespace), d->pod->namespace);
 	put(out->pod, sizeof(out->pod), d->pod->name);

@@ -1,26 +1,11 @@
 #include "scheduler/score/score.h"
 
+#include "scheduler/objects/pod_kin.h"
+#include "scheduler/score/cpu_term.h"
+#include "scheduler/score/score_math.h"
+
 #include <math.h>
 #include <stdbool.h>
-
-/* The share of a resource that the node does not have, if any is used. */
-static const double overfull = 1000;
-
-static double share(double used, double of)
-{
-	if (of > 0) {
-		return used / of;
-	}
-	return used > 0 ? overfull : 0;
-}
-
-double score_headroom(double headroom)
-{
-	double root =
-		sqrt(headroom * headroom + SCORE_HEADROOM * SCORE_HEADROOM);
-
-	return (1 + headroom / root) / 2;
-}
 
 double score_memory(double share)
 {
@@ -31,46 +16,11 @@ double score_memory(double share)
 	return 1 / (1 + x * x);
 }
 
-/* 1 at 0, a half at `half`, never 0. Unknown (NAN) values give 1: the data term
- * accounts for them. */
-static double falling(double value, double half)
-{
-	return value > 0 ? half / (half + value) : 1;
-}
-
 double score_counted(double value, double half, double trust)
 {
-	double points = trust * falling(value, half) + 1 - trust;
+	double points = trust * score_falling(value, half) + 1 - trust;
 
 	return isnan(value) || trust >= 1 ? value : half * (1 / points - 1);
-}
-
-/* Ignores `measured` without trust, because it may be NAN. The first case only
- * saves time: the result is the same to the last bit. */
-static double blend(double trust, double measured, double otherwise)
-{
-	if (trust >= 1) {
-		return measured;
-	}
-	return trust > 0 ? trust * measured + (1 - trust) * otherwise
-			 : otherwise;
-}
-
-/* fmax() would be a call. b if a is NAN. */
-static double larger(double a, double b)
-{
-	return a > b ? a : b;
-}
-
-static double room_of(const struct score_cpu *cpu)
-{
-	return model_headroom(cpu->expected, cpu->variance, cpu->cores);
-}
-
-/* Cores that the pod would take from the shared cores. */
-static double dedicated_cores_of(const struct pod *pod)
-{
-	return pod->is_dedicated ? pod->vcpus : 0;
 }
 
 /* An average VM, or one with usage of its own. */
@@ -79,100 +29,30 @@ void score_begin(struct score_context *context, const struct pod *pod)
 	const struct model_vm vm = { .vcpus = pod->vcpus, .usage = pod->usage };
 	struct model_sum sum = { 0 };
 
+	struct model_prior prior = context->prior;
+	struct kin_figures figures = { 0 };
+
 	context->pod = pod;
-	context->pod_cores = pod->expected_cores;
-	context->pod_variance = 0;
+	context->pod_load =
+		(struct model_forecast){ .cores = pod->expected_cores };
+	context->kin = (struct kin_vm){ 0 };
 	if (pod->is_dedicated) {
-		context->pod_cores = 0;
+		context->pod_load.cores = 0;
 	} else if (pod->is_vm) {
+		const struct kin_keys keys = pod_kin(pod);
+
+		figures.kin = keys.by[0];
+		if (context->known_kin != NULL) {
+			figures = kin_table_figures(context->known_kin, &keys);
+		}
+		context->kin.kin = figures.kin;
+		prior.share += figures.more;
 		model_add(&sum, &vm);
-		context->pod_cores = model_cores(&sum, context->prior);
-		context->pod_variance = model_variance(&sum, context->prior);
+		context->pod_load = model_expected(&sum, prior);
+		context->kin.rho = figures.rho;
+		context->kin.vcpus = pod->vcpus;
+		context->kin.variance = context->pod_load.variance;
 	}
-}
-
-/* An announcement raises the expected use, up to the VM's vCPUs. */
-static double pod_cores_on(struct score *s, const struct node *node,
-	const struct score_context *context)
-{
-	const struct pod *pod = context->pod;
-	double announced;
-
-	s->announced_by_pod = 0;
-	if (pod->announced == NULL || pod->is_dedicated) {
-		return context->pod_cores;
-	}
-	announced = announcement_cores(pod->announced,
-		context->now_us + node->vms.wall_offset_us);
-	announced = announced < pod->vcpus ? announced : pod->vcpus;
-	if (announced > context->pod_cores) {
-		s->announced_by_pod = announced - context->pod_cores;
-	}
-	return context->pod_cores + s->announced_by_pod;
-}
-
-/* The largest, with this pod, of the pods' requests, the expected use of the
- * node's VMs, and the use of other nodes. VMs request only a tenth of their
- * vCPUs. */
-static double headroom_by_requests(struct score *s, const struct node *node,
-	const struct score_context *context, double pod_cores)
-{
-	const struct pod *pod = context->pod;
-	double dedicated = node->vms.dedicated_cores + dedicated_cores_of(pod);
-	double cores = (double)node->cpu_milli / 1000 - dedicated;
-	double requested = (double)node->cpu_milli_requested / 1000 +
-		(double)pod->requests.cpu_milli / 1000 - dedicated;
-	double variance = context->pod_variance;
-	double expected;
-
-	variance += model_variance(&node->vms.seen, context->prior) +
-		model_variance(&node->vms.unseen, context->prior);
-	expected = pod_cores + (double)node->expected_milli / 1000 +
-		model_cores(&node->vms.seen, context->prior) +
-		model_cores(&node->vms.unseen, context->prior) +
-		s->announced_by_others;
-	s->cpu_by_requests =
-		larger(context->cluster_cpu + share(pod_cores, cores),
-			share(larger(requested, expected), cores));
-	s->by_requests = (struct score_cpu){ cores, pod_cores,
-		s->cpu_by_requests * cores, variance };
-	return room_of(&s->by_requests);
-}
-
-static double announced_by_others(const struct node *node,
-	const struct score_context *context)
-{
-	const struct node_vms_announced more =
-		node_vms_announced(&node->vms, context->prior, context->now_us);
-
-	return more.seen + more.unseen;
-}
-
-static double cpu_points(struct score *s, const struct node *node,
-	const struct score_context *context)
-{
-	double cores =
-		node_shared_cores(node) - dedicated_cores_of(context->pod);
-	double pod_cores = pod_cores_on(s, node, context);
-	double measured = 0;
-	double by_requests = 0;
-	double load, variance;
-
-	s->announced_by_others = announced_by_others(node, context);
-	if (s->trust > 0) {
-		node_expected_load(node, context->prior, context->now_us, &load,
-			&variance);
-		s->cpu_expected =
-			share(pod_cores + load, cores) - s->cpu_measured;
-		s->by_load = (struct score_cpu){ cores, pod_cores,
-			pod_cores + load, context->pod_variance + variance };
-		measured = score_headroom(room_of(&s->by_load));
-	}
-	if (s->trust < 1) {
-		by_requests = score_headroom(
-			headroom_by_requests(s, node, context, pod_cores));
-	}
-	return SCORE_CPU * blend(s->trust, measured, by_requests);
 }
 
 static double memory_points(struct score *s, const struct node *node,
@@ -180,19 +60,19 @@ static double memory_points(struct score *s, const struct node *node,
 {
 	const struct node_metrics *m = &node->metrics;
 	double requested = (double)context->pod->requests.memory_bytes;
-	double used = share(m->memory_total - m->memory_available +
+	double used = score_share(m->memory_total - m->memory_available +
 			node_vms_memory(&node->vms, context->now_us) +
 			requested,
 		m->memory_total);
 	bool is_known = !isnan(m->memory_total) && !isnan(m->memory_available);
 
 	s->memory_by_requests =
-		share((double)node->memory_bytes_requested + requested,
+		score_share((double)node->memory_bytes_requested + requested,
 			(double)node->memory_bytes);
-	s->memory_expected = larger(used, s->memory_by_requests);
+	s->memory_expected = score_larger(used, s->memory_by_requests);
 	return SCORE_MEMORY *
-		blend(is_known ? s->trust : 0,
-			score_memory(larger(used, s->memory_by_requests)),
+		score_blend(is_known ? s->trust : 0,
+			score_memory(score_larger(used, s->memory_by_requests)),
 			score_memory(s->memory_by_requests));
 }
 
@@ -205,7 +85,8 @@ static void add(struct score *s, enum score_term term, double points)
 static void add_falling(struct score *s, enum score_term term, double points,
 	double value, double half)
 {
-	add(s, term, points * blend(s->trust, falling(value, half), 1));
+	add(s, term,
+		points * score_blend(s->trust, score_falling(value, half), 1));
 }
 
 static void add_load(struct score *s, const struct node *node,
@@ -215,7 +96,7 @@ static void add_load(struct score *s, const struct node *node,
 	const struct pod *pod = context->pod;
 	bool works = !pod->requests_kvm || m->kvm_state == KVM_OK;
 
-	add(s, TERM_CPU, cpu_points(s, node, context));
+	add(s, TERM_CPU, cpu_term_points(s, node, context));
 	add(s, TERM_MEMORY, memory_points(s, node, context));
 	add_falling(s, TERM_CONTENTION, SCORE_CONTENTION, m->contention,
 		SCORE_HALF_CONTENTION);
@@ -224,7 +105,7 @@ static void add_load(struct score *s, const struct node *node,
 	add_falling(s, TERM_IO_PRESSURE, SCORE_IO_PRESSURE, m->io_pressure,
 		SCORE_HALF_IO_PRESSURE);
 	add(s, TERM_KVM,
-		SCORE_KVM * blend(s->trust, works, !pod->requests_kvm));
+		SCORE_KVM * score_blend(s->trust, works, !pod->requests_kvm));
 	add(s, TERM_DATA, SCORE_DATA * s->trust);
 }
 
@@ -308,8 +189,8 @@ static void read_metrics(struct score *s, const struct node *node,
 	s->announced_by_pod = 0;
 	s->announced_by_others = 0;
 	if (s->trust > 0) {
-		s->cpu_measured =
-			share(node_used_cores(node), node_shared_cores(node));
+		s->cpu_measured = score_share(node_used_cores(node),
+			node_shared_cores(node));
 		s->contention = node->metrics.contention;
 	}
 	/* A report without CPU figures counts as no report. */
@@ -343,37 +224,10 @@ static void score_all(struct score *s, const struct node *node,
 
 /* ---- for explanations ---- */
 
-static double deviation_of(const struct score_cpu *cpu)
-{
-	double uncertainty = MODEL_UNCERTAINTY * cpu->cores;
-
-	return share(sqrt(larger(cpu->variance, 0) + uncertainty * uncertainty),
-		cpu->cores);
-}
-
-/* The inverse of score_headroom(). */
-static double headroom_of(double goodness)
-{
-	double root = 2 * sqrt(larger(goodness * (1 - goodness), 1e-12));
-
-	return SCORE_HEADROOM * (2 * goodness - 1) / root;
-}
-
 /* The inverse of score_memory(). */
 static double memory_of(double goodness)
 {
 	return SCORE_MEMORY_FULL * pow(1 / goodness - 1, 1.0 / 8);
-}
-
-/* The room that gives the points of the term: with figures of half trust,
- * there are two rooms. */
-static double counted_room(const struct score *s)
-{
-	if (s->trust <= 0 || s->trust >= 1) {
-		return room_of(s->trust > 0 ? &s->by_load : &s->by_requests);
-	}
-	return headroom_of(blend(s->trust, score_headroom(room_of(&s->by_load)),
-		score_headroom(room_of(&s->by_requests))));
 }
 
 static double counted_memory(const struct score *s)
@@ -382,56 +236,19 @@ static double counted_memory(const struct score *s)
 		return s->trust > 0 ? s->memory_expected
 				    : s->memory_by_requests;
 	}
-	return memory_of(blend(s->trust, score_memory(s->memory_expected),
+	return memory_of(score_blend(s->trust, score_memory(s->memory_expected),
 		score_memory(s->memory_by_requests)));
-}
-
-/* The share of cpu_by_requests that there is for announcements alone. */
-static double announced_by_requests(const struct score *s,
-	const struct node *node, const struct score_context *context)
-{
-	struct score without = *s;
-
-	without.announced_by_others = 0;
-	(void)headroom_by_requests(&without, node, context, context->pod_cores);
-	return s->cpu_by_requests - without.cpu_by_requests;
-}
-
-/* A pod with dedicated CPUs uses none of the shared cores, and there are fewer
- * of them: this raises the share of all use before it. */
-static void split_expected(struct score *s, const struct node *node,
-	double starting)
-{
-	double cores = node_shared_cores(node);
-	double load = s->by_load.expected - s->by_load.by_pod;
-
-	s->cpu_by_pod = share(s->by_load.by_pod, s->by_load.cores) +
-		larger(share(load, s->by_load.cores) - share(load, cores), 0);
-	s->cpu_by_starting = share(starting, cores);
-	s->cpu_by_growth =
-		larger(s->cpu_expected - s->cpu_by_pod - s->cpu_by_starting, 0);
-	s->cpu_announced_by_pod = share(s->announced_by_pod, s->by_load.cores);
-	s->cpu_announced_by_others =
-		fmin(share(s->announced_by_others, cores), s->cpu_by_growth);
 }
 
 static void explain(struct score *s, const struct node *node,
 	const struct score_context *context)
 {
-	double starting = 0, variance = 0;
+	const struct kin_group *kin =
+		kin_sums_group(&node->vms.kin, context->kin.kin);
 
-	s->cpu_room = counted_room(s);
-	s->cpu_deviation = blend(s->trust, deviation_of(&s->by_load),
-		deviation_of(&s->by_requests));
+	cpu_term_explain(s, node, context);
 	s->memory_expected = counted_memory(s);
-	if (s->trust <= 0) {
-		s->cpu_announced_by_requests =
-			announced_by_requests(s, node, context);
-		return;
-	}
-	node_vms_add_expected(&node->vms, context->prior, context->now_us,
-		&starting, &variance);
-	split_expected(s, node, starting);
+	s->siblings = kin == NULL ? 0 : kin->count;
 }
 
 void score_node(struct score *out, const struct node *node,
@@ -440,6 +257,7 @@ void score_node(struct score *out, const struct node *node,
 	out->by_load = out->by_requests = (struct score_cpu){ 0 };
 	out->memory_expected = NAN;
 	out->cpu_room = out->cpu_deviation = NAN;
+	out->cpu_shortage = out->cpu_shortage_added = out->siblings = NAN;
 	out->cpu_by_pod = out->cpu_by_starting = out->cpu_by_growth = NAN;
 	out->cpu_announced_by_pod = out->cpu_announced_by_others = NAN;
 	out->cpu_announced_by_requests = NAN;

@@ -11,7 +11,9 @@
 #include "scheduler/objects/pod.h"
 #include "scheduler/score/policy.h"
 #include "scheduler/score/preferences.h"
+#include "scheduler/score/score_cpu.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum score_term {
@@ -51,10 +53,6 @@ enum score_term {
  * and gets the VM if nothing else fits. */
 #define SCORE_FAILURE_COST 0.99
 
-/* The scale of score_headroom(), in standard deviations: headroom above this
- * adds less and less. */
-#define SCORE_HEADROOM 4.0
-
 /* The share of used memory at which half the points are lost. Memory is
  * reserved in full by requests, so it hardly matters before it gets short. */
 #define SCORE_MEMORY_FULL 0.9
@@ -75,12 +73,17 @@ enum score_term {
 /* The values that are the same for all nodes of one decision. */
 struct score_context {
 	const struct pod *pod; /* borrowed */
-	/* The pod's expected use of shared cores, in cores, and its variance,
-	 * in cores squared. */
-	double pod_cores, pod_variance;
+	/* The pod's expected use of shared cores. */
+	struct model_forecast pod_load;
+	struct kin_vm kin; /* the pod, beside its kin on a node */
+	size_t siblings;   /* its kin on all nodes; see decide.c */
+	/* The score is as if the pod added no shortage: at least the total, and
+	 * quick. For score_total() alone. */
+	bool skips_shortage;
 	int64_t now_us;
-	const struct policy *policy; /* NULL: real-load */
-	struct model_prior prior;    /* of the VMs of this cluster */
+	const struct policy *policy;	   /* NULL: real-load */
+	struct model_prior prior;	   /* of the VMs of this cluster */
+	const struct kin_table *known_kin; /* NULL: nothing is known of kin */
 	/* The CPU share of the nodes with data, weighted by trust; less if
 	 * hardly any node has data: see score/decide.c. A node without data
 	 * counts as at least that busy, so it is never idle and never best. */
@@ -88,12 +91,6 @@ struct score_context {
 	const struct preferences *preferences; /* NULL: none */
 	const struct vm_failed_nodes
 		*failures; /* of the pod's VM; NULL: none */
-};
-
-/* The shared cores of a node, what the pod adds to their use, and their
- * expected use with the pod, in cores; its variance in cores squared. */
-struct score_cpu {
-	double cores, by_pod, expected, variance;
 };
 
 struct score {
@@ -115,6 +112,11 @@ struct score {
 	 * as score_headroom() has them, and so is memory_expected. */
 	double cpu_room;      /* model_headroom() */
 	double cpu_deviation; /* the standard deviation, a share */
+	/* The expected shortage within the next hour with this pod, and what
+	 * the pod adds, in core-seconds. The second is that of the points, as
+	 * score_counted() has it. */
+	double cpu_shortage, cpu_shortage_added;
+	double siblings; /* the VMs of the pod's kin on the node */
 	/* cpu_expected is the sum of: this pod, with the shared CPUs that it
 	 * takes from the others; VMs that were placed and not measured yet; VMs
 	 * that are expected to use more than now. */
@@ -144,10 +146,6 @@ void score_node(struct score *out, const struct node *node,
 /* Only the total, for decisions over thousands of nodes. */
 double score_total(const struct node *node,
 	const struct score_context *context);
-
-/* 0 to 1 for the result of model_headroom(): a half at 0, 0.85 at
- * SCORE_HEADROOM, never 0 and never 1. */
-double score_headroom(double headroom);
 
 /* 1 / (1 + (x / 0.9)^8), for shares of a node's memory. */
 double score_memory(double share);

@@ -7,6 +7,7 @@
 /* Smaller shares and differences of points are not worth a word. */
 static const double least_share = 0.005;
 static const double least_points = 0.5;
+static const double least_minutes = 0.05;
 
 static double percent(double share)
 {
@@ -163,6 +164,62 @@ static void append_room(struct buffer *out, const struct score *one,
 		other->node->name);
 }
 
+/* "5 core-minutes", "none". */
+static void append_shortage(struct buffer *out, double core_seconds,
+	const char *unit)
+{
+	double minutes = core_seconds / 60;
+
+	if (minutes < least_minutes) {
+		buffer_text(out, "none");
+	} else {
+		buffer_printf(out, minutes < 10 ? "%.1f%s" : "%.0f%s", minutes,
+			unit);
+	}
+}
+
+/* "9 of its 38 siblings are on node-3 and peak together; node-1 has none". */
+static void append_siblings(struct buffer *out, const struct candidate *one,
+	const struct candidate *other, const struct score_context *context)
+{
+	double here = one->score.siblings;
+	double there = other->score.siblings;
+
+	if (!(context->kin.rho >= SCORE_PEAK_TOGETHER) || !(there > here)) {
+		return;
+	}
+	buffer_printf(out,
+		"; %.0f of its %zu siblings %s on %s and peak together; %s "
+		"has ",
+		there, context->siblings, there < 2 ? "is" : "are",
+		other->node->name, one->node->name);
+	if (here < 1) {
+		buffer_text(out, "none");
+	} else {
+		buffer_printf(out, "%.0f", here);
+	}
+}
+
+/* The room decides where the VM adds no shortage to speak of. */
+static void append_cpu_inputs(struct buffer *out, const struct candidate *one,
+	const struct candidate *other, const struct score_context *context)
+{
+	double added = other->score.cpu_shortage_added;
+
+	if (!(added / 60 >= least_minutes &&
+		    added > one->score.cpu_shortage_added)) {
+		append_room(out, &one->score, other);
+		return;
+	}
+	append_siblings(out, one, other, context);
+	buffer_text(out, "; this VM adds ");
+	append_shortage(out, added, " core-minutes");
+	buffer_printf(out, " of shortage expected in the next hour on %s, ",
+		other->node->name);
+	append_shortage(out, one->score.cpu_shortage_added, "");
+	buffer_printf(out, " on %s", one->node->name);
+}
+
 static const char *kvm_words(const struct candidate *c)
 {
 	if (c->score.trust <= 0) {
@@ -175,7 +232,8 @@ static const char *kvm_words(const struct candidate *c)
 }
 
 static void append_inputs(struct buffer *out, enum score_term term,
-	const struct candidate *one, const struct candidate *other)
+	const struct candidate *one, const struct candidate *other,
+	const struct score_context *context)
 {
 	const struct score *a = &one->score, *b = &other->score;
 	const struct node_metrics *m = &one->node->metrics;
@@ -183,7 +241,7 @@ static void append_inputs(struct buffer *out, enum score_term term,
 
 	switch (term) {
 	case TERM_CPU:
-		append_room(out, a, other);
+		append_cpu_inputs(out, one, other, context);
 		break;
 	case TERM_MEMORY:
 		append_shares(out, "memory", a->memory_expected,
@@ -249,7 +307,7 @@ void sentence_load(struct buffer *out, const struct candidate *one,
 
 	append_cpu(out, one, context);
 	if (other != NULL) {
-		append_inputs(out, term, one, other);
+		append_inputs(out, term, one, other, context);
 	}
 	append_contention(out, &one->score, other, term == TERM_CONTENTION);
 }

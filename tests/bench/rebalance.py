@@ -137,7 +137,7 @@ def main():
     parser.add_argument("--kind", action="append", choices=KINDS)
     parser.add_argument("--policy", action="append")
     parser.add_argument("--vms", type=int, help="so many of each day")
-    parser.add_argument("--price", default="0.2")
+    parser.add_argument("--price", default="0.15")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--results", type=pathlib.Path)
     args = parser.parse_args()

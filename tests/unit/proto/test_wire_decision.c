@@ -34,6 +34,9 @@ static void fill_candidate(struct decision_candidate *c, size_t i)
 	c->cpu_announced = i == 2 ? NAN : 0.02;
 	c->cpu_deviation = 0.1;
 	c->cpu_room = i == 1 ? NAN : 3.5 - (double)i;
+	c->cpu_shortage = 84;
+	c->cpu_shortage_added = i == 3 ? NAN : 1.5;
+	c->siblings = i == 4 ? NAN : (double)i;
 	c->memory_expected = 0.6;
 	c->memory_pressure = 0;
 	c->io_pressure = NAN;
@@ -65,6 +68,8 @@ static struct decision_record *full_record(void)
 	r->decided_points = 2.5;
 	r->past_seconds = 7200;
 	r->past_cores = 0.25;
+	r->siblings = 38;
+	r->siblings_correlation = 0.5;
 	r->cache_age_seconds = 12.5;
 	memset(r->sentence, 'x', sizeof(r->sentence) - 1);
 	r->best_count = DECISION_BEST_MAX;
@@ -104,6 +109,7 @@ static void assert_same_candidate(const struct decision_candidate *a,
 	DECISION_SHARES(X)
 	X(score)
 	X(cpu_room)
+	DECISION_FIGURES(X)
 	for (size_t i = 0; i < a->term_count; i++) {
 		assert_string_equal(a->terms[i].name, b->terms[i].name);
 		X(terms[i].points)
@@ -133,6 +139,11 @@ static void assert_same(const struct decision_record *a,
 			? isnan(b->past_seconds)
 			: a->past_seconds == b->past_seconds &&
 				a->past_cores == b->past_cores);
+	assert_true(isnan(a->siblings)
+			? isnan(b->siblings) && isnan(b->siblings_correlation)
+			: a->siblings == b->siblings &&
+				a->siblings_correlation ==
+					b->siblings_correlation);
 	assert_true(isnan(a->cache_age_seconds)
 			? isnan(b->cache_age_seconds)
 			: a->cache_age_seconds == b->cache_age_seconds);

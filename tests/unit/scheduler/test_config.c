@@ -47,7 +47,7 @@ static void without_flags_it_recommends_moves_and_elects_a_leader(void **state)
 	assert_int_equal(config.rebalance, MOVER_RECOMMEND);
 	assert_int_equal(config.make_room, MOVER_RECOMMEND);
 	assert_true(scheduler_config_moves(&config));
-	assert_true(config.rebalance_price == 0.2);
+	assert_true(config.rebalance_price == 0.15);
 	assert_string_equal(config.rebalance_windows_text, "");
 	assert_int_equal(config.make_room_timeout_us, 600000000);
 	assert_int_equal(config.other_migrations_timeout_us, 600000000);

@@ -372,7 +372,7 @@ static void a_move_that_did_harm_is_worse_in_hindsight(void **state)
 	day_fini(&day);
 }
 
-/* Two VMs of one node turn busy; the rule separates them. */
+/* Two VMs of one node turn busy; the rule has separated them. */
 static void the_rule_moves_a_vm_off_a_hot_node(void **state)
 {
 	struct day day;
@@ -387,7 +387,7 @@ static void the_rule_moves_a_vm_off_a_hot_node(void **state)
 	play_with(&still, "real-load", NULL, text);
 	play_with(&day, "real-load", &move_policy_rule, text);
 	assert_int_equal(day.result.moves.moves, 1);
-	assert_true(day.moves[0].step > 3);
+	assert_true(day.moves[0].vm > 0); /* not u, which leaves */
 	assert_true(day.result.unserved < still.result.unserved / 2);
 	day_fini(&day);
 	day_fini(&still);

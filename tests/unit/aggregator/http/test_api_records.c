@@ -24,6 +24,7 @@ static struct decision_record *decision_of(const char *namespace,
 	(void)snprintf(r->sentence, sizeof(r->sentence), "why %s", pod);
 	r->wall_us = time_us;
 	r->margin = r->decided_points = r->past_seconds = r->past_cores = NAN;
+	r->siblings = r->siblings_correlation = NAN;
 	return r;
 }
 
@@ -41,6 +42,8 @@ static void fill(struct decision_record *r)
 	r->decided_points = 11;
 	r->past_seconds = 3600;
 	r->past_cores = 0.75;
+	r->siblings = 38;
+	r->siblings_correlation = 0.5;
 	r->best_count = 2;
 	(void)snprintf(c->node, sizeof(c->node), "node-1");
 	c->score = 91.25;
@@ -48,6 +51,7 @@ static void fill(struct decision_record *r)
 #define X(field) c->field = figure += 0.0625;
 	DECISION_SHARES(X)
 	X(cpu_room)
+	DECISION_FIGURES(X)
 #undef X
 	c->term_count = 2;
 	c->terms[0] = (struct decision_term){ "cpu", 70 };

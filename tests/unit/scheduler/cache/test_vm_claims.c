@@ -315,10 +315,8 @@ static void an_assumed_pod_that_is_forgotten_is_what_it_says(void **state)
 static double expected(int64_t now_us)
 {
 	const struct model_prior prior = { MODEL_SHARE, MODEL_DEVIATION };
-	double cores, variance;
 
-	node_expected_load(node(), prior, now_us, &cores, &variance);
-	return cores;
+	return node_expected_load(node(), prior, now_us).cores;
 }
 
 static void without_vmis_a_measured_pod_counts_by_its_measure(void **state)

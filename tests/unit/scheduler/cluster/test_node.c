@@ -183,12 +183,11 @@ static void keeps_pods_and_load_across_updates(void **state)
 static double expected_at(const struct node *node, int64_t now_us)
 {
 	const struct model_prior prior = { 0.25, 0.25 };
-	double cores = NAN;
-	double variance = NAN;
+	const struct model_forecast load =
+		node_expected_load(node, prior, now_us);
 
-	node_expected_load(node, prior, now_us, &cores, &variance);
-	assert_true(variance >= 0);
-	return cores;
+	assert_true(load.variance >= 0 && load.third >= 0);
+	return load.cores;
 }
 
 static void charges_vms_until_they_are_measured(void **state)

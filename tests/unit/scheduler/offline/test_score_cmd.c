@@ -96,8 +96,9 @@ static void scores_by_the_vms_profile(void **state)
 		"'mean_cores':3.5}]");
 
 	(void)state;
-	assert_true(small > unknown + 1 && unknown > large + 1);
-	assert_true(restless < large - 1);
+	/* A VM of which nothing is known may jump; a steady VM does not. */
+	assert_true(small > unknown + 1 && small > large + 1);
+	assert_true(restless < large - 0.5);
 	assert_true(fabs(other - unknown) < 1e-9);
 }
 
@@ -126,9 +127,9 @@ static void chooses_the_node_with_less_load(void **state)
 	}
 	assert_true(fabs(sum - score_of(answer, "b")) < 1e-5);
 	assert_string_equal(json_value_text_at(answer, "message", ""),
-		"b: 19 % CPU used + 6 % by this VM; CPU free for 8.9 times its "
-		"usual swing (8 %) against 2.2 times (8 %) on a; 11 points "
-		"ahead of a, mostly CPU (11)");
+		"b: 19 % CPU used + 6 % by this VM; this VM adds 3.1 "
+		"core-minutes of shortage expected in the next hour on a, none "
+		"on b; 17 points ahead of a, mostly CPU (17)");
 	json_value_free(answer);
 }
 

@@ -135,7 +135,7 @@ static void a_hot_node_gives_and_an_idle_node_takes(void **state)
 	assert_true(fabs(move.gain -
 			    (move.source_before - move.source_after -
 				    (move.target_after - move.target_before) -
-				    0.2)) < 1e-9);
+				    RULE_PRICE)) < 1e-9);
 	fleet_apply(&bed.fleet, &move);
 	assert_false(bed.fleet.vms[0].may_move);
 	assert_true(fabs(bed.fleet.nodes[0].mean - 9) < 1e-9);
@@ -172,7 +172,7 @@ static void a_copy_costs_two_cores_for_its_time_or_a_flat_price(void **state)
 
 	(void)state;
 	options.copy_seconds = by_memory;
-	assert_true(fabs(rule_price(&options, &vm) - 0.4) < 1e-9);
+	assert_true(fabs(rule_price(&options, &vm) - RULE_PRICE - 0.2) < 1e-9);
 	options.copy_seconds = NULL;
 	assert_true(fabs(rule_price(&options, &vm) - RULE_PRICE_FLAT) < 1e-9);
 	options.price = 2 * RULE_PRICE;

@@ -103,7 +103,7 @@ static void chooses_the_least_loaded_node(void **state)
 	assert_sentence(&s,
 		"node-2: 13 % CPU used + 6 % by this VM; CPU free for 9.7 "
 		"times its usual swing (8 %) against 7.5 times (8 %) on "
-		"node-3; 1 point ahead of node-3, mostly CPU (1)");
+		"node-3; less than a point ahead of node-3");
 	pod_free(vm);
 	setting_fini(&s);
 }
@@ -222,7 +222,7 @@ static void spreads_by_requests_without_data(void **state)
 	assert_sentence(&s,
 		"node-3: no load data, by requests 6 % CPU, 6 % memory; CPU "
 		"free for 11.2 times its usual swing (8 %) against 8.1 times "
-		"(11 %) on node-1; 1 point ahead of node-1, mostly CPU (1)");
+		"(11 %) on node-1; less than a point ahead of node-1");
 	pod_free(a);
 	pod_free(b);
 	setting_fini(&s);

@@ -92,7 +92,7 @@ static void the_cpus_that_a_vm_takes_are_its_own_share(void **state)
 	assert_near(score->cpu_by_pod, score->cpu_expected);
 }
 
-static void the_room_gives_the_points_at_any_trust(void **state)
+static void room_and_shortage_give_the_points_at_any_trust(void **state)
 {
 	struct setting *s = *state;
 
@@ -100,7 +100,12 @@ static void the_room_gives_the_points_at_any_trust(void **state)
 		age_us += 20 * second) {
 		const struct score *score = score_at(s, 14, 60e9, age_us);
 
-		assert_near(SCORE_CPU * score_headroom(score->cpu_room),
+		assert_near(SCORE_CPU *
+				(SCORE_ROOM_PART *
+						score_headroom(
+							score->cpu_room) +
+					(1 - SCORE_ROOM_PART) * 300 /
+						(300 + score->cpu_shortage_added)),
 			score->terms[TERM_CPU]);
 		assert_near(SCORE_MEMORY * score_memory(score->memory_expected),
 			score->terms[TERM_MEMORY]);
@@ -161,7 +166,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		test(the_cpus_that_a_vm_takes_are_its_own_share),
-		test(the_room_gives_the_points_at_any_trust),
+		test(room_and_shortage_give_the_points_at_any_trust),
 		test(a_pressure_counts_by_trust),
 		test(announcements_are_a_part_of_the_shares_before_them),
 		test(announced_shares_show_without_load_data),

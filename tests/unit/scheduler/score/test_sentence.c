@@ -94,6 +94,60 @@ static void names_the_room_where_cpu_decides(void **state)
 		"despite memory (-3)");
 }
 
+static void names_the_shortage_where_the_vm_adds_some(void **state)
+{
+	struct setting *s = *state;
+
+	s->b.score.cpu_shortage_added = 84;
+	worse(s, TERM_CPU, 8);
+	assert_says(s,
+		"35 % CPU used + 6 % by this VM; this VM adds 1.4 core-minutes "
+		"of shortage expected in the next hour on node-b, none on "
+		"node-a; no contention; 8 points ahead of node-b, mostly CPU "
+		"(8)");
+	s->a.score.cpu_shortage_added = 30;
+	s->b.score.cpu_shortage_added = 3000;
+	s->context.kin.rho = 0.1; /* they do not peak together */
+	s->context.siblings = 38;
+	s->b.score.siblings = 9;
+	assert_says(s,
+		"35 % CPU used + 6 % by this VM; this VM adds 50 core-minutes "
+		"of shortage expected in the next hour on node-b, 0.5 on "
+		"node-a; no contention; 8 points ahead of node-b, mostly CPU "
+		"(8)");
+}
+
+static void names_siblings_that_peak_together(void **state)
+{
+	struct setting *s = *state;
+
+	s->b.score.cpu_shortage_added = 84;
+	s->b.score.siblings = 9;
+	s->context.siblings = 38;
+	s->context.kin.rho = 0.5;
+	worse(s, TERM_CPU, 8);
+	assert_says(s,
+		"35 % CPU used + 6 % by this VM; 9 of its 38 siblings are on "
+		"node-b and peak together; node-a has none; this VM adds 1.4 "
+		"core-minutes of shortage expected in the next hour on node-b, "
+		"none on node-a; no contention; 8 points ahead of node-b, "
+		"mostly CPU (8)");
+	s->a.score.siblings = 1;
+	s->b.score.siblings = 2;
+	assert_says(s,
+		"35 % CPU used + 6 % by this VM; 2 of its 38 siblings are on "
+		"node-b and peak together; node-a has 1; this VM adds 1.4 "
+		"core-minutes of shortage expected in the next hour on node-b, "
+		"none on node-a; no contention; 8 points ahead of node-b, "
+		"mostly CPU (8)");
+	s->b.score.siblings = 1;
+	assert_says(s,
+		"35 % CPU used + 6 % by this VM; this VM adds 1.4 core-minutes "
+		"of shortage expected in the next hour on node-b, none on "
+		"node-a; no contention; 8 points ahead of node-b, mostly CPU "
+		"(8)");
+}
+
 static void splits_what_is_expected(void **state)
 {
 	struct setting *s = *state;
@@ -278,7 +332,9 @@ static void explains_why_the_busier_node_won(void **state)
 	decision_sentence(&text, &d);
 	assert_string_equal(decision_chosen(&d)->name, "node-a");
 	assert_non_null(strstr(text.data, "node-a: 35 % CPU used"));
-	assert_non_null(strstr(text.data, "times its usual swing"));
+	assert_non_null(strstr(text.data,
+		"core-minutes of shortage expected in the next hour on "
+		"node-b, none on node-a"));
 	assert_non_null(strstr(text.data, "mostly CPU"));
 	assert_true(
 		d.best[0].score.cpu_deviation < d.best[1].score.cpu_deviation);
@@ -296,6 +352,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		test(names_the_room_where_cpu_decides),
+		test(names_the_shortage_where_the_vm_adds_some),
+		test(names_siblings_that_peak_together),
 		test(splits_what_is_expected),
 		test(says_no_contention_only_where_it_is_known),
 		test(names_the_inputs_of_each_term),
