@@ -195,7 +195,9 @@ int main(void)
 	identities = identities_new();
 	pods = object_labels_new();
 	live = live_new(5, identities);
-	view = (struct load_view){ live, identities, NULL, pods };
+	view = (struct load_view){ .live = live,
+		.identities = identities,
+		.pods = pods };
 	for (int n = 0; n < NODES; n++) {
 		add_node(n);
 	}
