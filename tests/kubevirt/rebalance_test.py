@@ -142,7 +142,7 @@ class Automatic(SceneCase):
         status = self.wait("moves may be ordered", lambda: (
             (now := self.rebalance())["effective_mode"] == "automatic"
             and now))
-        self.assertEqual((status["mode"], status["price"]), ("automatic", 0.2))
+        self.assertEqual((status["mode"], status["price"]), ("automatic", 0.15))
         limits = status["kubevirt"]
         self.assertEqual(limits["parallel_migrations_per_cluster"], 5)
         self.assertEqual(limits["parallel_outbound_migrations_per_node"], 2)
