@@ -123,8 +123,8 @@ class ApiService:
             cls.kube.create(thing)
         job = yaml.safe_load((COMPONENT / "kustomization.yaml").read_text())
         flag = next(re.search(r"value: (--api-service=\S+)", one["patch"])[1]
-                    for one in job["patches"] if one["target"][
-                        "kind"] == "Job")
+                    for one in job["patches"] if one.get("target", {}).get(
+                        "kind") == "Job")
         done = subprocess.run(
             [BIN / "plimsoll-scheduler", "certificates", "--kubeconfig",
              cls.users["admin"], flag], check=False, timeout=PATIENCE_S,

@@ -146,7 +146,8 @@ static void lists_are_tables_below_a_title(void **state)
 		"NAMESPACE   VM   NODE   REASON\n"
 		"a           x    n1     full\n"
 		"\nWhat the nodes would look like:\n"
-		"NODE   CPU(expected)   CPU(then)   MEMORY(now)   MEMORY(then)\n"
+		"NODE   CPU(expected)   CPU(then)   MEMORY(now)   "
+		"MEMORY(then)\n"
 		"n1     50%             25%         12%           -\n");
 }
 
