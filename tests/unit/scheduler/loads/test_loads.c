@@ -125,15 +125,21 @@ static void open_loads(struct fixture *f)
 		loads_new(&f->loads, &f->aggregator.loop, &options, NULL), 0);
 }
 
+/* An answer may be here before the word that the connection is. */
+static bool is_connected(void *owner)
+{
+	const struct fixture *f = owner;
+	size_t total = 0;
+
+	return f->done && loads_connected(f->loads, &total) == 1 && total == 1;
+}
+
 static void without_a_token_it_sends_no_hello(void **state)
 {
 	struct fixture *f = *state;
-	size_t total = 0;
 
 	open_loads(f);
-	run_until(&f->aggregator.loop, &f->done);
-	assert_int_equal(loads_connected(f->loads, &total), 1);
-	assert_int_equal(total, 1);
+	run_until_true(&f->aggregator.loop, is_connected, f);
 	assert_int_equal(f->hellos, 0);
 	assert_int_equal(f->nodes, 1);
 	assert_true(loads_complete(f->loads));
