@@ -135,6 +135,7 @@ class Overlays(InstallationCase):
 
     def test_the_documented_commands_keep_the_api_of_the_overlay_kubectl(self):
         self.addCleanup(self.empty_namespaces)
+        before = world.objects()
         ours = {"overlay": "deploy/overlays/kubectl"}
         self.shell.follow("install.md",
                           heading="The certificates, then the rest", **ours)
@@ -156,7 +157,7 @@ class Overlays(InstallationCase):
         self.addCleanup(self.shell.run, "kubectl label namespace vms "
                         "plimsoll.io/schedule=enabled")
         self.shell.follow("uninstall.md", **ours)
-        self.assertFalse([line for line in world.objects()
+        self.assertFalse([line for line in world.objects() - before
                           if "plimsoll" in line])
 
     def await_api(self):
