@@ -8,7 +8,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from harness import ROOT  # noqa: E402
+from harness import ROOT, mark  # noqa: E402
 from plugin_case import API, PluginCase, listed  # noqa: E402
 
 SHOP = "/namespaces/shop/"
@@ -402,6 +402,7 @@ class Preflight(PluginCase):
         return [line for line in self.plugin("preflight").stdout.splitlines()
                 if "can reach" in line]
 
+    @mark(slow="the script runs three times, with a hundred processes each")
     def test_it_lists_vms_that_can_reach_no_other_node(self):
         self.assertEqual(self.stranded(), [])
         self.assertEqual(self.stranded("shop/web", "bank/db"), [
