@@ -7,11 +7,11 @@
 #include "scheduler/mover/conflicts.h"
 #include "scheduler/planner/plan_world.h"
 #include "scheduler/rebalance/move_records.h"
+#include "tests/bench/heap.h"
 #include "tests/unit/scheduler/given.h"
 #define FAKE_OWN_VMIS
 #include "tests/unit/scheduler/mover/fake_counts.h"
 
-#include <malloc.h>
 #include <math.h>
 #include <time.h>
 
@@ -137,13 +137,6 @@ static void keep_best(struct times *best, struct times times)
 {
 	best->all_us = fmin(best->all_us, times.all_us);
 	best->longest_us = fmin(best->longest_us, times.longest_us);
-}
-
-static size_t heap_bytes(void)
-{
-	struct mallinfo2 info = mallinfo2();
-
-	return info.uordblks + info.hblkhd;
 }
 
 static void measure_copy(const struct planner_options *options)

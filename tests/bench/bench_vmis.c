@@ -2,9 +2,8 @@
  * before and after each was migrated once. No I/O. */
 #include "lib/memory.h"
 #include "scheduler/kubevirt/inventory.h"
+#include "tests/bench/heap.h"
 #include "tests/unit/scheduler/given.h"
-
-#include <malloc.h>
 
 enum { NODES = 5000, VMS = 150000 };
 
@@ -46,13 +45,6 @@ static void put(struct inventory *inventory, int i, const char *state)
 
 	assert_int_equal(inventory_put_vmi(inventory, object, 1, NULL), 0);
 	json_value_free(object);
-}
-
-static size_t heap_bytes(void)
-{
-	struct mallinfo2 info = mallinfo2();
-
-	return info.uordblks + info.hblkhd;
 }
 
 static void measure(struct inventory *inventory, const char *state,
