@@ -157,7 +157,7 @@ static void add_demands(struct buffer *text, const struct decision *d,
 	struct host_demand_counts counts = { 0 };
 
 	for (size_t i = 0; i < d->node_count; i++) {
-		if ((d->verdicts[i].reasons & UINT64_C(1) << REASON_AFFINITY) !=
+		if ((d->verdicts[i].reasons & FILTER_BIT(REASON_AFFINITY)) !=
 			0) {
 			(void)host_demand_count(&counts, d->pod, d->nodes[i]);
 		}

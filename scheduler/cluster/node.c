@@ -346,13 +346,18 @@ struct requirement_subject node_subject(const struct node *node)
 	};
 }
 
-bool node_is_selected(const struct node *node, const struct pod *pod)
+bool node_has_affinity(const struct node *node, const struct pod *pod)
 {
 	const struct requirement_subject subject = node_subject(node);
 
+	return !pod->has_required ||
+		node_selector_matches(&pod->required, &subject);
+}
+
+bool node_is_selected(const struct node *node, const struct pod *pod)
+{
 	return labels_include(&node->labels, &pod->node_selector) &&
-		(!pod->has_required ||
-			node_selector_matches(&pod->required, &subject));
+		node_has_affinity(node, pod);
 }
 
 /* The requests for the resource of pods that are newer than the load. */

@@ -118,8 +118,8 @@ const char *node_hostname(const struct node *node);
 
 /* Borrows from the node. */
 struct requirement_subject node_subject(const struct node *node);
-
-/* The pod's nodeSelector and required node affinity admit the node. */
+/* The pod's required node affinity admits the node; its nodeSelector, too. */
+bool node_has_affinity(const struct node *node, const struct pod *pod);
 bool node_is_selected(const struct node *node, const struct pod *pod);
 
 /* Sets the metrics and observes the VMs that the load lists; load is borrowed

@@ -5,8 +5,6 @@
 
 #include "scheduler/filter/csi_drivers.h"
 
-#define BIT(reason) (UINT64_C(1) << (reason))
-
 /* The difference wraps as upstream's does: see cluster/node.c. */
 static bool is_short(int64_t wanted, int64_t allocatable, int64_t requested)
 {
@@ -33,23 +31,23 @@ static uint64_t filter_resources(const struct pod *pod, const struct node *node,
 	uint64_t reasons = 0;
 
 	if (others * (int64_t)node->pod_count + 1 > node->max_pods) {
-		reasons |= BIT(REASON_PODS);
+		reasons |= FILTER_BIT(REASON_PODS);
 	}
 	if (is_short(r->cpu_milli, node->cpu_milli,
 		    others * node->cpu_milli_requested)) {
-		reasons |= BIT(REASON_CPU);
+		reasons |= FILTER_BIT(REASON_CPU);
 	}
 	if (is_short(r->memory_bytes, node->memory_bytes,
 		    others * node->memory_bytes_requested)) {
-		reasons |= BIT(REASON_MEMORY);
+		reasons |= FILTER_BIT(REASON_MEMORY);
 	}
 	if (is_short(r->ephemeral_bytes, node->ephemeral_bytes,
 		    others * node->ephemeral_bytes_requested)) {
-		reasons |= BIT(REASON_EPHEMERAL);
+		reasons |= FILTER_BIT(REASON_EPHEMERAL);
 	}
 	for (size_t i = 0; i < r->scalar_count; i++) {
 		if (is_scalar_short(&r->scalars[i], node, others)) {
-			reasons |= BIT(REASON_SCALAR + (unsigned int)i);
+			reasons |= FILTER_BIT(REASON_SCALAR + (unsigned int)i);
 		}
 	}
 	return reasons;
@@ -74,8 +72,8 @@ static uint64_t filter_spread(const struct spread *spread,
 {
 	static const uint64_t reasons[] = {
 		[SPREAD_FITS] = 0,
-		[SPREAD_SKEWED] = BIT(REASON_SPREAD),
-		[SPREAD_NO_LABEL] = BIT(REASON_SPREAD_LABEL),
+		[SPREAD_SKEWED] = FILTER_BIT(REASON_SPREAD),
+		[SPREAD_NO_LABEL] = FILTER_BIT(REASON_SPREAD_LABEL),
 	};
 
 	return reasons[spread_filter(spread, node)];
@@ -86,9 +84,10 @@ static uint64_t filter_affinity(const struct affinity *affinity,
 {
 	static const uint64_t reasons[] = {
 		[AFFINITY_FITS] = 0,
-		[AFFINITY_NOT_MET] = BIT(REASON_POD_AFFINITY),
-		[AFFINITY_ANTI] = BIT(REASON_POD_ANTI_AFFINITY),
-		[AFFINITY_EXISTING_ANTI] = BIT(REASON_EXISTING_ANTI_AFFINITY),
+		[AFFINITY_NOT_MET] = FILTER_BIT(REASON_POD_AFFINITY),
+		[AFFINITY_ANTI] = FILTER_BIT(REASON_POD_ANTI_AFFINITY),
+		[AFFINITY_EXISTING_ANTI] =
+			FILTER_BIT(REASON_EXISTING_ANTI_AFFINITY),
 	};
 
 	return reasons[affinity_filter(affinity, node)];
@@ -98,10 +97,10 @@ static uint64_t filter_affinity(const struct affinity *affinity,
 static uint64_t filter_kvm(enum kvm_state state)
 {
 	static const uint64_t reasons[KVM_STATES] = {
-		[KVM_MISSING] = BIT(REASON_KVM_MISSING),
-		[KVM_API_MISMATCH] = BIT(REASON_KVM_API_MISMATCH),
-		[KVM_CREATE_FAILED] = BIT(REASON_KVM_CREATE_FAILED),
-		[KVM_RUN_FAILED] = BIT(REASON_KVM_RUN_FAILED),
+		[KVM_MISSING] = FILTER_BIT(REASON_KVM_MISSING),
+		[KVM_API_MISMATCH] = FILTER_BIT(REASON_KVM_API_MISMATCH),
+		[KVM_CREATE_FAILED] = FILTER_BIT(REASON_KVM_CREATE_FAILED),
+		[KVM_RUN_FAILED] = FILTER_BIT(REASON_KVM_RUN_FAILED),
 	};
 
 	return reasons[state];
@@ -138,11 +137,11 @@ uint64_t filter_by_metrics(const struct pod *pod, const struct node *node,
 	if (options->has_memory_limit &&
 		metrics->memory_available <
 			(double)pod->requests.memory_bytes) {
-		return BIT(REASON_MEMORY_USED);
+		return FILTER_BIT(REASON_MEMORY_USED);
 	}
 	if (options->has_hugepages_limit && pod->requests_hugepages &&
 		!has_free_hugepages(pod, node)) {
-		return BIT(REASON_HUGEPAGES_USED);
+		return FILTER_BIT(REASON_HUGEPAGES_USED);
 	}
 	return 0;
 }
@@ -162,23 +161,23 @@ static uint64_t filter_admission(const struct prefilter *prefilter,
 	const struct pod *pod = prefilter->pod;
 
 	if (prefilter->refusal != NULL) {
-		return BIT(REASON_REFUSED);
+		return FILTER_BIT(REASON_REFUSED);
 	}
 	if (prefilter_pins_other(prefilter, node)) {
-		return BIT(REASON_PINNED);
+		return FILTER_BIT(REASON_PINNED);
 	}
 	if (is_now && node->is_unschedulable &&
 		!pod->tolerations.has_unschedulable) {
-		return BIT(REASON_UNSCHEDULABLE);
+		return FILTER_BIT(REASON_UNSCHEDULABLE);
 	}
 	if (*pod->node_name != '\0' &&
 		strcmp(pod->node_name, node->name) != 0) {
-		return BIT(REASON_NODE_NAME);
+		return FILTER_BIT(REASON_NODE_NAME);
 	}
 	if (!are_taints_tolerated(pod, node, is_now)) {
-		return BIT(REASON_TAINT);
+		return FILTER_BIT(REASON_TAINT);
 	}
-	return node_is_selected(node, pod) ? 0 : BIT(REASON_AFFINITY);
+	return node_is_selected(node, pod) ? 0 : FILTER_BIT(REASON_AFFINITY);
 }
 
 uint64_t filter_by_counts(const struct prefilter *prefilter,
@@ -204,7 +203,7 @@ static uint64_t filter_features(const struct prefilter *prefilter,
 	const struct node *node)
 {
 	return (prefilter->features & ~node->features) != 0
-		? BIT(REASON_FEATURES)
+		? FILTER_BIT(REASON_FEATURES)
 		: 0;
 }
 
@@ -214,7 +213,7 @@ uint64_t filter_node(struct prefilter *prefilter, const struct node *node,
 	uint64_t reasons = filter_admission(prefilter, node, true);
 
 	if (reasons == 0 && !has_free_ports(prefilter->pod, node)) {
-		reasons = BIT(REASON_PORTS);
+		reasons = FILTER_BIT(REASON_PORTS);
 	}
 	if (reasons == 0) {
 		reasons = filter_resources(prefilter->pod, node, 1);

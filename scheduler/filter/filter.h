@@ -52,10 +52,12 @@ enum filter_reason {
 _Static_assert(REASON_SCALAR + RESOURCES_POD_MAX <= REASONS_MAX,
 	"every resource of a pod needs a bit");
 
+/* A set of reasons is an uint64_t with these bits. */
+#define FILTER_BIT(reason) (UINT64_C(1) << (reason))
+
 /* The reasons that end when others use less: they need measured data. */
 #define FILTER_USED                                                            \
-	(UINT64_C(1) << REASON_MEMORY_USED |                                   \
-		UINT64_C(1) << REASON_HUGEPAGES_USED)
+	(FILTER_BIT(REASON_MEMORY_USED) | FILTER_BIT(REASON_HUGEPAGES_USED))
 
 /* The plugins of kube-scheduler and our own filters, for metrics. */
 enum filter_plugin {

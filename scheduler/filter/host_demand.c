@@ -32,15 +32,6 @@ static size_t row_of(const char *key)
 	return row;
 }
 
-/* The node has what people select. */
-static bool is_in_question(const struct pod *pod, const struct node *node)
-{
-	struct pod free = *pod;
-
-	free.node_selector = (struct labels){ 0 };
-	return node_is_selected(node, &free);
-}
-
 bool host_demand_unmet(struct host_demand *out, const struct pod *pod,
 	const struct node *node)
 {
@@ -70,7 +61,7 @@ bool host_demand_unmet(struct host_demand *out, const struct pod *pod,
 			unmet = (struct host_demand){ demands[row].kind, key };
 		}
 	}
-	if (first == DEMANDS || !is_in_question(pod, node)) {
+	if (first == DEMANDS || !node_has_affinity(node, pod)) {
 		return false;
 	}
 	*out = unmet;

@@ -6,11 +6,6 @@
 #include <stddef.h>
 #include <string.h>
 
-static uint64_t bit(enum filter_reason reason)
-{
-	return UINT64_C(1) << reason;
-}
-
 /* ---- the pod and the node alone ---- */
 
 /* KubeVirt adds the other labels to the selectors of its pods, and sets them on
@@ -47,22 +42,14 @@ static bool selects(const struct pod *next, const struct node *node)
 	return true;
 }
 
-static bool has_affinity(const struct pod *next, const struct node *node)
-{
-	struct pod unselective = *next;
-
-	unselective.node_selector = (struct labels){ 0 };
-	return node_is_selected(node, &unselective);
-}
-
 uint64_t standing_by_rules(const struct pod *next, const struct node *node)
 {
 	if (!taints_of_people_tolerated(&node->taints, &next->tolerations)) {
-		return bit(REASON_TAINT);
+		return FILTER_BIT(REASON_TAINT);
 	}
-	return selects(next, node) && has_affinity(next, node)
+	return selects(next, node) && node_has_affinity(node, next)
 		? 0
-		: bit(REASON_AFFINITY);
+		: FILTER_BIT(REASON_AFFINITY);
 }
 
 /* ---- other pods ---- */
@@ -92,7 +79,7 @@ uint64_t standing_by_counts(const struct standing *standing,
 	const struct node *node)
 {
 	return filter_by_counts(&standing->prefilter, node) &
-		~bit(REASON_EXISTING_ANTI_AFFINITY);
+		~FILTER_BIT(REASON_EXISTING_ANTI_AFFINITY);
 }
 
 const char *standing_text(uint64_t reasons)
@@ -115,7 +102,7 @@ const char *standing_text(uint64_t reasons)
 	size_t i = 0;
 
 	while (i + 1 < count_of(texts) &&
-		(reasons & bit(texts[i].reason)) == 0) {
+		(reasons & FILTER_BIT(texts[i].reason)) == 0) {
 		i++;
 	}
 	return texts[i].text;

@@ -82,8 +82,7 @@ bool live_filter_unmet(const struct live_filter *filter,
 {
 	const struct node *node = cache_node(filter->cache, target->node->name);
 
-	return filter->reasons == UINT64_C(1) << REASON_AFFINITY &&
-		node != NULL &&
+	return filter->reasons == FILTER_BIT(REASON_AFFINITY) && node != NULL &&
 		host_demand_unmet(out, &filter->filter.pod, node);
 }
 

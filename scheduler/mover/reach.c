@@ -98,7 +98,6 @@ static void clear_shapes(struct reach *reach)
 		free(value);
 	}
 	map_fini(&reach->shapes);
-	reach->shapes = (struct map){ 0 };
 }
 
 /* ---- a VM ---- */
@@ -240,7 +239,7 @@ static void look_at_standing(struct reach *reach, const struct next_pod *next,
 	}
 }
 
-/* The next look begins to count where this one ended, or anew. */
+/* The next look begins to count where this one ended, or at the first VM. */
 static void end_counts(struct reach *reach)
 {
 	reach->counted_from =

@@ -28,23 +28,22 @@ enum {
 #define SEARCH_LOAD (UINT64_C(1) << 62)
 
 /* Reasons that do not end when VMs leave the node. */
-#define SEARCH_BIT(reason) (UINT64_C(1) << (reason))
 #define SEARCH_HOPELESS                                                        \
-	(SEARCH_BIT(REASON_REFUSED) | SEARCH_BIT(REASON_PINNED) |              \
-		SEARCH_BIT(REASON_UNSCHEDULABLE) |                             \
-		SEARCH_BIT(REASON_NODE_NAME) | SEARCH_BIT(REASON_TAINT) |      \
-		SEARCH_BIT(REASON_AFFINITY) | SEARCH_BIT(REASON_FEATURES) |    \
-		SEARCH_BIT(REASON_SPREAD_LABEL) |                              \
-		SEARCH_BIT(REASON_VOLUMES + VOLUMES_DRIVER) |                  \
-		SEARCH_BIT(REASON_VOLUMES + VOLUMES_AFFINITY) |                \
-		SEARCH_BIT(REASON_VOLUMES + VOLUMES_NONE) |                    \
-		SEARCH_BIT(REASON_VOLUMES + VOLUMES_SPACE) |                   \
-		SEARCH_BIT(REASON_VOLUMES + VOLUMES_MISSING) |                 \
-		SEARCH_BIT(REASON_VOLUMES + VOLUMES_ZONE) |                    \
-		SEARCH_BIT(REASON_KVM_MISSING) |                               \
-		SEARCH_BIT(REASON_KVM_API_MISMATCH) |                          \
-		SEARCH_BIT(REASON_KVM_CREATE_FAILED) |                         \
-		SEARCH_BIT(REASON_KVM_RUN_FAILED) | SEARCH_EXCLUDED)
+	(FILTER_BIT(REASON_REFUSED) | FILTER_BIT(REASON_PINNED) |              \
+		FILTER_BIT(REASON_UNSCHEDULABLE) |                             \
+		FILTER_BIT(REASON_NODE_NAME) | FILTER_BIT(REASON_TAINT) |      \
+		FILTER_BIT(REASON_AFFINITY) | FILTER_BIT(REASON_FEATURES) |    \
+		FILTER_BIT(REASON_SPREAD_LABEL) |                              \
+		FILTER_BIT(REASON_VOLUMES + VOLUMES_DRIVER) |                  \
+		FILTER_BIT(REASON_VOLUMES + VOLUMES_AFFINITY) |                \
+		FILTER_BIT(REASON_VOLUMES + VOLUMES_NONE) |                    \
+		FILTER_BIT(REASON_VOLUMES + VOLUMES_SPACE) |                   \
+		FILTER_BIT(REASON_VOLUMES + VOLUMES_MISSING) |                 \
+		FILTER_BIT(REASON_VOLUMES + VOLUMES_ZONE) |                    \
+		FILTER_BIT(REASON_KVM_MISSING) |                               \
+		FILTER_BIT(REASON_KVM_API_MISMATCH) |                          \
+		FILTER_BIT(REASON_KVM_CREATE_FAILED) |                         \
+		FILTER_BIT(REASON_KVM_RUN_FAILED) | SEARCH_EXCLUDED)
 
 enum want_kind {
 	WANT_MOVE,

@@ -16,7 +16,7 @@ struct tally {
 static void count_node(struct tally *tally, const struct search *s, size_t node,
 	uint64_t reasons)
 {
-	const uint64_t selector = SEARCH_BIT(REASON_AFFINITY);
+	const uint64_t selector = FILTER_BIT(REASON_AFFINITY);
 
 	if ((reasons & selector) != 0 &&
 		host_demand_count(&tally->demands,
@@ -30,20 +30,22 @@ static void count_node(struct tally *tally, const struct search *s, size_t node,
 }
 
 /* False: a node takes the VM, or nobody knows. */
-static bool count_reasons(struct search *s, struct want *want,
+static bool count_reasons(struct search *s, size_t vm, enum want_kind kind,
 	struct tally *tally)
 {
 	const struct state *state = s->state;
+	struct want want = { .kind = kind,
+		.vm = vm,
+		.pod = state->vms[vm].vm->pod };
 
 	for (size_t i = 0; i < state->node_count; i++) {
 		uint64_t reasons;
 
-		want->node = i;
-		if (state->nodes[i].is_gone ||
-			i == state->vms[want->vm].vm->node) {
+		want.node = i;
+		if (state->nodes[i].is_gone || i == state->vms[vm].vm->node) {
 			continue;
 		}
-		reasons = search_admits(s, want);
+		reasons = search_admits(s, &want);
 		if (reasons == 0 || state_is_stopped(s->state)) {
 			return false;
 		}
@@ -84,32 +86,27 @@ static void tell_tally(struct buffer *out, struct search *s,
 void words_no_target(struct buffer *out, struct search *s, size_t vm,
 	enum want_kind kind)
 {
-	struct want want = { .kind = kind,
-		.vm = vm,
-		.pod = s->state->vms[vm].vm->pod };
+	const struct pod *pod = s->state->vms[vm].vm->pod;
 	struct tally tally = { 0 };
 
-	if (!count_reasons(s, &want, &tally)) {
+	if (!count_reasons(s, vm, kind, &tally)) {
 		words_not_tried(out, s, vm);
 		return;
 	}
 	buffer_text(out, "no node takes ");
-	words_pod(out, want.pod);
-	tell_tally(out, s, want.pod, &tally);
+	words_pod(out, pod);
+	tell_tally(out, s, pod, &tally);
 }
 
 void words_why_no_target(struct buffer *out, struct search *s, size_t vm,
 	enum want_kind kind)
 {
-	struct want want = { .kind = kind,
-		.vm = vm,
-		.pod = s->state->vms[vm].vm->pod };
 	struct tally tally = { 0 };
 
-	if (!count_reasons(s, &want, &tally)) {
+	if (!count_reasons(s, vm, kind, &tally)) {
 		buffer_text(out, "was not tried in time");
 		return;
 	}
 	buffer_text(out, "finds no node");
-	tell_tally(out, s, want.pod, &tally);
+	tell_tally(out, s, s->state->vms[vm].vm->pod, &tally);
 }
